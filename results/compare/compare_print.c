@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { CELL_SIZE = 160, KINDS_SHOWN = 12 };
+enum { KINDS_SHOWN = 12 };
 
 /* ---- Output: text or HTML -------------------------------------------------------------------- */
 
@@ -62,23 +62,13 @@ static void sink_table_end(struct sink *sink)
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-static void cell_number(struct text_table *table, size_t column, double value, int decimals)
-{
-    if (isnan(value))
-        text_table_cell(table, column, "-");
-    else
-        text_table_cell(table, column, "%.*f", decimals, value == 0 ? 0.0 : value);
-}
-
-/* Formats with a sign, except if the value rounds to zero. */
-static const char *signed_text(double value, int decimals, char text[CELL_SIZE])
+/* With a sign, except if the value rounds to zero. */
+static const char *signed_text(const struct compare_run *run, double value, int decimals)
 {
     const bool zero = fabs(value) < 0.5 * pow(10, -decimals);
-    if (isnan(value))
-        (void)snprintf(text, CELL_SIZE, "-");
-    else
-        (void)snprintf(text, CELL_SIZE, zero ? "%.*f" : "%+.*f", decimals, zero ? 0.0 : value);
-    return text;
+    return isnan(value)
+               ? "-"
+               : arena_text(run->arena, zero ? "%.*f" : "%+.*f", decimals, zero ? 0.0 : value);
 }
 
 static double error_percent(const double values[2])
@@ -103,10 +93,9 @@ static bool run_met(const struct compare_run *run)
 static void verdict_cell(const struct compare_run *run, enum compare_metric metric,
                          struct text_table *table, size_t column)
 {
-    char error[CELL_SIZE];
     double by = 0;
     const enum compare_standing standing = compare_stands(run, metric, &by);
-    (void)signed_text(run->parts[run->part_count - 1].figures[metric].error, 2, error);
+    const char *error = signed_text(run, run->parts[run->part_count - 1].figures[metric].error, 2);
     if (standing == COMPARE_MISSED)
         text_table_cell(table, column, "%s missed by %.2f", error, by);
     else
@@ -180,7 +169,6 @@ static void part_rows(const struct compare_run *run, const struct compare_part *
                       size_t end, struct text_table *table)
 {
     static const char *const rows[] = {"simulated", "real", "error", "  from", "  to"};
-    char text[CELL_SIZE];
     text_table_group(table, part_name(part));
     for (size_t r = 0; r < COUNT(rows); r++) {
         text_table_row(table);
@@ -190,10 +178,11 @@ static void part_rows(const struct compare_run *run, const struct compare_part *
             const double scale = compare_metric(m)->face.scale;
             const double values[] = {figure->simulated * scale, figure->real * scale, figure->error,
                                      figure->low, figure->high};
-            if (r < 2)
-                cell_number(table, 1 + m - first, values[r], decimals_of(run, m));
+            if (r < 2 && !isnan(values[r]))
+                text_table_cell(table, 1 + m - first, "%.*f", decimals_of(run, m),
+                                values[r] == 0 ? 0.0 : values[r]);
             else
-                text_table_cell(table, 1 + m - first, "%s", signed_text(values[r], 2, text));
+                text_table_cell(table, 1 + m - first, "%s", signed_text(run, values[r], 2));
         }
     }
 }
@@ -236,15 +225,15 @@ static void distributions_print(const struct compare_run *run, struct sink *sink
 
 /* ---- Causes of the error --------------------------------------------------------------------- */
 
-static void kind_row(const struct compare_batches *kind, struct text_table *table)
+static void kind_row(const struct compare_run *run, const struct compare_batches *kind,
+                     struct text_table *table)
 {
-    char error[CELL_SIZE];
     const double *ms = kind->execution_ms;
     const int decimals = text_table_decimals(fmax(ms[0], ms[1]), 4);
     text_table_add(table, "%.80s, batch %u, %u vCPU, %u vGPU\t%zu\t%zu\t%.*f\t%.*f\t%s\t%.3f\t%.3f",
                    kind->function, kind->batch, kind->vcpu, kind->vgpu, kind->count[0],
                    kind->count[1], decimals, ms[0], decimals, ms[1],
-                   signed_text(error_percent(ms), 2, error), ms[1] / kind->modelled_ms[1],
+                   signed_text(run, error_percent(ms), 2), ms[1] / kind->modelled_ms[1],
                    kind->ratio_sd[1]);
 }
 
@@ -265,7 +254,7 @@ static void kinds_print(const struct compare_run *run, struct sink *sink)
         const double time = kind->count[1] > 0 ? (double)kind->count[1] * kind->execution_ms[1] : 0;
         all += time;
         if (k < KINDS_SHOWN)
-            kind_row(kind, table);
+            kind_row(run, kind, table);
         else
             rest += time;
     }
@@ -283,7 +272,6 @@ static void company_print(const struct compare_run *run, struct sink *sink)
                                           "slowdown simulated",
                                           "real",
                                           "error %"};
-    char error[CELL_SIZE];
     if (run->company_count == 0)
         return;
     struct text_table *table = sink_table(sink, headers, COUNT(headers));
@@ -291,8 +279,7 @@ static void company_print(const struct compare_run *run, struct sink *sink)
         const struct compare_company *company = &run->company[c];
         text_table_add(table, "%" PRIu32 "\t%zu\t%zu\t%.4f\t%.4f\t%s", company->others,
                        company->count[0], company->count[1], company->slowdown[0],
-                       company->slowdown[1],
-                       signed_text(error_percent(company->slowdown), 2, error));
+                       company->slowdown[1], signed_text(run, error_percent(company->slowdown), 2));
     }
     sink_table_end(sink);
 }
@@ -302,9 +289,9 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
     const struct compare_figure *figures = run->parts[run->part_count - 1].figures;
     static const enum compare_metric metrics[] = {COMPARE_MEAN, COMPARE_QUEUE, COMPARE_TRANSFER,
                                                   COMPARE_EXECUTION};
-    char parts[COUNT(metrics)][CELL_SIZE], all[CELL_SIZE], time[CELL_SIZE], other[CELL_SIZE];
+    const char *parts[COUNT(metrics)];
     for (size_t m = 0; m < COUNT(metrics); m++)
-        (void)signed_text(figures[metrics[m]].simulated - figures[metrics[m]].real, 3, parts[m]);
+        parts[m] = signed_text(run, figures[metrics[m]].simulated - figures[metrics[m]].real, 3);
     const double difference = run->execution_ms[0] - run->execution_ms[1];
     sink_paragraph(
         sink,
@@ -314,8 +301,8 @@ static void causes_print(const struct compare_run *run, struct sink *sink)
         "function, configuration and jobs take a different time, %s because there were other "
         "batches.",
         parts[0], parts[1], parts[2], parts[3], run->execution_ms[0], run->execution_ms[1],
-        signed_text(difference, 3, all), signed_text(run->time_difference_ms, 3, time),
-        signed_text(difference - run->time_difference_ms, 3, other));
+        signed_text(run, difference, 3), signed_text(run, run->time_difference_ms, 3),
+        signed_text(run, difference - run->time_difference_ms, 3));
 }
 
 static void host_parts_print(const struct compare_run *run, struct sink *sink)

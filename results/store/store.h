@@ -168,8 +168,9 @@ struct results {
     size_t run_count;
     struct application_row *applications; /* each has the hash of one of `runs` */
     size_t application_count;
-    size_t *first_row; /* per run: its first row of applications, and per row the next of the same */
-    size_t *next_row;  /* run; RESULTS_NONE: none (results_link) */
+    size_t
+        *first_row;   /* per run: its first row of applications, and per row the next of the same */
+    size_t *next_row; /* run; RESULTS_NONE: none (results_link) */
     struct training_summary_row *training; /* runs with trainings, in the order of `runs` */
     size_t training_count;
     /* Runs that the sweep should have and the file has not, in the order of the sweep. Files of
