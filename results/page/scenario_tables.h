@@ -15,12 +15,12 @@ void scenario_overall(const struct report *report, const struct report_scenario 
 /* The table of trainings, if the scenario's runs have some. */
 void scenario_trainings(const struct report *report, const struct report_scenario *scenario,
                         bool html, FILE *out);
-/* The paired comparisons of the reference with the others: in text for each application, in HTML
- * for all together. The marks are of all together, by scenario_signs. */
 /* Prints in one line which place each contender has by its hits (paired_place). One that has more
  * requests dropped than a wish of 95 % allows stands behind, with the place that it would have. */
 void scenario_places(const struct report *report, const struct report_scenario *scenario,
                      FILE *out);
+/* The paired comparisons of the reference with the others: in text for each application, in HTML
+ * for all together. The marks are of all together, by scenario_signs. */
 void scenario_comparisons(const struct report *report, const struct report_scenario *scenario,
                           bool html, FILE *out);
 /* Per contender, over all applications: whether the reference hits more (1) or fewer (-1), and
