@@ -23,19 +23,14 @@ static const char *companion(const struct metric *metric)
 
 /* ---- Table of sustained values --------------------------------------------------------------- */
 
-/* The line in the group's panel with that title, and in `text` what it sustains; NULL and "": none.
- */
+/* The line in the group's panel with that title; NULL: none. */
 static const struct curve_line *line_titled(const struct curve_group *group, const char *title,
-                                            const struct curve_line *line, char text[64])
+                                            const struct curve_line *line)
 {
     const struct curve_line *here = NULL;
-    text[0] = '\0';
-    for (size_t p = 0; here == NULL && p < group->panel_count; p++) {
+    for (size_t p = 0; here == NULL && p < group->panel_count; p++)
         if (strcmp(group->panels[p].title, title) == 0)
             here = curve_line_find(&group->panels[p], line);
-        if (here != NULL)
-            curve_sustained_text(&group->panels[p], here, text);
-    }
     return here;
 }
 
@@ -60,10 +55,9 @@ static void sustained_rows(const struct curve_group *group, const char **titles,
             text_table_row(table);
             text_table_name(table, 0, "%s", line->title);
             for (size_t t = 0; t < count; t++) {
-                char text[64];
-                const struct curve_line *here = line_titled(group, titles[t], line, text);
+                const struct curve_line *here = line_titled(group, titles[t], line);
                 const double value = here == NULL || isnan(here->sustained) ? 0 : here->sustained;
-                text_table_number(table, t + 1, value, 6, "%s", text);
+                text_table_number(table, t + 1, value, 6, "%s", here == NULL ? "" : here->words);
             }
         }
 }

@@ -111,10 +111,9 @@ static void print_panel(const struct report *report, const struct curve_group *g
                         const struct curve_panel *panel, FILE *out)
 {
     const struct curves *curves = report->curves;
-    char metric[TEXT_LABEL], limit[TEXT_LABEL], text[64];
-    (void)snprintf(metric, sizeof metric, "%s_sustained", curves->key);
-    (void)snprintf(limit, sizeof limit, "%s at %s %g", curves->metric->name,
-                   curves->at_most ? "most" : "least", curves->limit);
+    const char *metric = arena_text(report->arena, "%s_sustained", curves->key);
+    const char *limit = arena_text(report->arena, "%s at %s %g", curves->metric->name,
+                                   curves->at_most ? "most" : "least", curves->limit);
     for (size_t l = 0; l < panel->line_count; l++) {
         const struct curve_line *ours = &panel->lines[l];
         struct line line = line_of(report, group->like, ours->like, NULL);
@@ -124,8 +123,7 @@ static void print_panel(const struct report *report, const struct curve_group *g
         line.setting_label = group->named ? "" : line.setting_label;
         line.variant = ours->variant;
         line.against = limit;
-        line.verdict = text;
-        curve_sustained_text(panel, ours, text);
+        line.verdict = ours->words;
         print_line(out, &line, metric, "1", alone(ours->like->run_count, ours->sustained));
     }
 }

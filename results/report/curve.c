@@ -208,6 +208,11 @@ static void line_end(const struct report *report, const struct curves *curves,
     const bool there = v < line->point_count && line->points[v].value == panel->values[v];
     line->beyond = v == panel->value_count || (there ? line->points[v].contender->missing > 0
                                                      : report_lacks(report, line->like->policy));
+    const bool none = isnan(line->sustained);
+    const char *mark = none ? "< " : line->beyond ? "≥ " : "";
+    line->words = none && line->beyond ? "cannot be said"
+                                       : arena_text(report->arena, "%s%.6g", mark,
+                                                    none ? panel->values[0] : line->sustained);
 }
 
 static void finish(const struct report *report, struct curves *curves)
@@ -304,18 +309,4 @@ bool report_show_curves(struct report *report, const struct curve_request *reque
 const char *curve_group_setting(const struct curve_group *group)
 {
     return group->named ? "" : group->like->setting;
-}
-
-void curve_sustained_text(const struct curve_panel *panel, const struct curve_line *line,
-                          char text[64])
-{
-    const bool none = isnan(line->sustained);
-    if (none && line->beyond)
-        (void)snprintf(text, 64, "cannot be said");
-    else
-        (void)snprintf(text, 64, "%s%.6g",
-                       none           ? "< "
-                       : line->beyond ? "≥ "
-                                      : "",
-                       none ? panel->values[0] : line->sustained);
 }

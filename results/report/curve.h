@@ -52,6 +52,8 @@ struct curve_line {
     double sustained; /* NAN: not even the smallest value */
     bool beyond; /* the true value may be more: sustained is the panel's greatest value, or runs of
                     the next one are missing */
+    const char
+        *words; /* "0.8", "≥ 1.2" if it goes on beyond the sweep, "< 0.2": it does not begin */
 };
 
 struct curve_panel {
@@ -98,10 +100,6 @@ const char *curve_group_setting(const struct curve_group *group);
 /* The line of `panel` with the policy and parameters of `line`, or NULL. */
 const struct curve_line *curve_line_find(const struct curve_panel *panel,
                                          const struct curve_line *line);
-
-/* "0.8", "≥ 1.2" if the line goes on beyond the sweep, "< 0.2" if it does not begin. */
-void curve_sustained_text(const struct curve_panel *panel, const struct curve_line *line,
-                          char text[64]);
 
 /* Print the table of sustained values; or a table of metric and cost for each panel, policy by
  * value. The others add all curves to a JSON object or an HTML page. */
