@@ -1,12 +1,11 @@
-/* The pages beside the code say what the code does: sim/README.md (the model), results/README.md
- * (the results file), traces/README.md and the pages of origin. */
+/* The pages beside the code say what the code does: sim/README.md (the model), traces/README.md and
+ * the pages of origin. */
 #include <dirent.h>
 #include <regex.h>
 
 #include <cjson/cJSON.h>
 
 #include "results/page/assumptions.h"
-#include "results/store/columns.h"
 #include "traces/readers/arrival_trace.h"
 #include "sim/base/json.h"
 #include "tests/suite.h"
@@ -15,7 +14,6 @@
 OWNER(experiment_free, struct experiment)
 
 static const char model_page[] = "sim/README.md";
-static const char results_page[] = "results/README.md";
 static const char traces_page[] = "traces/README.md";
 
 static char *page_read(const char *path)
@@ -104,7 +102,7 @@ CASE(files_functions_and_tests_that_the_pages_name_are_there)
 {
     check_quoted("ARCHITECTURE.md", "sim/platform/");
     check_quoted(model_page, "sim/");
-    check_quoted(results_page, "results/");
+    check_quoted("results/README.md", "results/");
     check_quoted(traces_page, "traces/");
 }
 
@@ -224,78 +222,6 @@ CASE(the_model_page_tells_of_every_key_of_the_platform)
     JSON *resolved = resolve(full, 2);
     STRING *page = page_read(model_page);
     check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
-}
-
-/* ---- The results file ------------------------------------------------------------------------ */
-
-static const char *type_name(enum column_type type)
-{
-    static const char *const names[] = {"text", "u8", "u16", "u32", "u64", "i32", "i64", "f64"};
-    return names[type];
-}
-
-static bool is_measure_of_applications(const struct layout *layout, const struct column *column)
-{
-    const struct metric *metric = metric_find(column->name);
-    return layout == &layout_applications && metric != NULL && metric->scope != METRIC_OF_RUN;
-}
-
-/* The table's rows are its columns in their order, and no more. */
-static void check_table(const char *page, const char *place, const struct layout *layout)
-{
-    char text[512];
-    (void)snprintf(text, sizeof text, "\n### `%s`\n", place);
-    const char *at = strstr(page, text);
-    if (at == NULL) {
-        fail_msg("%s has no section of %s", results_page, place);
-        return;
-    }
-    at = strstr(at, "\n|---|");
-    assert_non_null(at);
-    at = strchr(at + 1, '\n');
-    for (size_t c = 0; c < layout->count; c++) {
-        const struct column *column = &layout->columns[c];
-        if (is_measure_of_applications(layout, column))
-            continue;
-        (void)snprintf(text, sizeof text, "\n| `%s` | %s | %s | %s |", column->name,
-                       type_name(column->type), column->unit[0] == '\0' ? "-" : column->unit,
-                       column->help);
-        if (strncmp(at, text, strlen(text)) != 0)
-            fail_msg("%s, %s: the next row must be%s\n", results_page, place, text);
-        at += strlen(text);
-    }
-    if (strncmp(at, "\n|", 2) == 0)
-        fail_msg("%s, %s: a row more than the table has columns: %.60s", results_page, place,
-                 at + 1);
-}
-
-CASE(the_results_page_has_every_column_with_its_unit)
-{
-    static const struct {
-        const char *place;
-        const struct layout *layout;
-    } tables[] = {
-        {"/summary", &layout_summary},
-        {"/applications", &layout_applications},
-        {"/runs/<hash>/requests", &layout_requests},
-        {"/runs/<hash>/batches", &layout_batches},
-        {"/runs/<hash>/jobs", &layout_jobs},
-        {"/runs/<hash>/containers", &layout_containers},
-        {"/runs/<hash>/decisions", &layout_decisions},
-        {"/runs/<hash>/choices", &layout_choices},
-        {"/runs/<hash>/timeline", &layout_timeline},
-        {"/training", &layout_training},
-        {"/runs/<hash>/trainings", &layout_trainings},
-        {"/runs/<hash>/leases", &layout_leases},
-        {"/runs/<hash>/lease_gpus", &layout_lease_gpus},
-        {"/runs/<hash>/outages", &layout_outages},
-        {"/runs/<hash>/parts", &layout_parts},
-        {"/runs/<hash>/lost", &layout_lost},
-        {"/runs/<hash>/replay", &layout_replay},
-    };
-    STRING *page = page_read(results_page);
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
-        check_table(page, tables[t].place, tables[t].layout);
 }
 
 /* ---- Measured data --------------------------------------------------------------------------- */

@@ -267,7 +267,7 @@ bool report_follow(struct report *report, const struct curve_request *request, s
                                                : CURVE_TRAINING_METRIC;
     const struct metric *metric = report_metric_find(name);
     if (metric == NULL)
-        return error_input(error, "there is no metric \"%s\"; results/README.md lists them", name);
+        return error_input(error, "there is no metric \"%s\"; results/COLUMNS.md lists them", name);
     char fault[METRIC_FAULT];
     if (!metric_allows(metric, request->limit, fault))
         return error_input(error, "--at-%s %g: %s", request->at_most ? "most" : "least",

@@ -32,7 +32,7 @@ static const struct cli_option capacity_table[] = {
      "sim/README.md has every key",
      CLI_MEMBER(struct options, question.key), .required = true},
     {"--metric", "NAME",
-     "the metric, a column of /summary or of /training (default slo_hit_rate); results/README.md "
+     "the metric, a column of /summary or of /training (default slo_hit_rate); results/COLUMNS.md "
      "has them",
      CLI_MEMBER(struct options, metric)},
     {"--at-least", "X",
@@ -96,7 +96,7 @@ static bool metric_choose(const char *name, const struct metric **metric, struct
             return true;
     }
     const char *near = error_nearest_of(name, &metrics[0].name, count, sizeof *metrics);
-    return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/README.md lists them",
+    return error_input(error, "--metric: '%.80s' is unknown%s%s%s; results/COLUMNS.md lists them",
                        name, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                        near != NULL ? "'" : "");
 }

@@ -42,7 +42,7 @@ static const struct cli_option report_table[] = {
      CLI_MEMBER(struct options, over)},
     {"--metric", "NAME",
      "the metric of --over (default slo_hit_rate; jct_s_mean where only trainings run); "
-     "results/README.md lists them",
+     "results/COLUMNS.md lists them",
      CLI_MEMBER(struct options, metric)},
     {"--at-least", "X",
      "the limit, for the whole 95 % interval over the seeds, in the metric's unit (default 0.95 "
