@@ -209,9 +209,9 @@ $(BUILD)/schemas: $(SCHEMA_SRC:%.c=$(BUILD)/%.o) $(CLI_OBJ) $(BUILD)/libesgsim.a
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(WHOLE) $(LDLIBS)
 
 .PHONY: schemas
-schemas: $(SCHEMA_PROGRAM) $(BUILD)/esgsim.so ## write what the loaders and tables of the program say: workloads/schemas/*.json, the JSON Schemas of the input files, and results/COLUMNS.md
+schemas: $(SCHEMA_PROGRAM) $(BUILD)/esgsim.so ## write what the loaders and tables of the program say: workloads/schemas/*.json, the JSON Schemas of the input files, sim/KEYS.md and results/COLUMNS.md
 	$< $(SCHEMA_FILES) >$(BUILD)/questions.jsonl
-	python3 workloads/schemas/schemas.py $(or $(SCHEMAS),workloads/schemas) <$(BUILD)/questions.jsonl
+	python3 workloads/schemas/schemas.py $(or $(SCHEMAS),workloads/schemas) $(or $(SCHEMAS),sim)/KEYS.md <$(BUILD)/questions.jsonl
 	python3 results/columns.py $(BUILD)/esgsim.so >$(or $(SCHEMAS),results)/COLUMNS.md
 
 # ---- What is needed --------------------------------------------------------------------------

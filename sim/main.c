@@ -39,7 +39,7 @@ static void print_usage(FILE *stream)
             "\n`esgsim COMMAND --help` describes one. Exit status: 0 done, 1 the run failed, "
             "2 bad usage or bad input.\n"
             "Begin with: esgsim run workloads/experiments/strict-light.json. Keys of an "
-            "experiment: sim/README.md.\n");
+            "experiment: sim/KEYS.md.\n");
 }
 
 static const struct command *find_command(const char *name, struct error *error)

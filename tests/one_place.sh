@@ -124,6 +124,8 @@ expect "the schemas are generated" 0
 run cat "$folder/experiment.json"
 expect "the experiment's has it" 0 '"dummy_key":'
 expect "with its range" 0 '"maximum":	7$'
+run sh -c "'$folder/build/schemas' '$light' | python3 '$tree/workloads/schemas/schemas.py' '$folder' '$folder/KEYS.md' 2>&1"
+expect "the page of keys wants its words" 1 'keys.txt tells nothing of platform.dummy_key'
 
 # ---- A column of a row -----------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ STRUCTURE = re.compile(r"unknown key|must be (an?|true) |must lie within|must be
 # Faults that depend on another value. The schema of a place has the keys, types and ranges of all
 # the forms that the place may have; in a matrix, of all keys.
 DEPENDS = re.compile(r"law|interference|arrivals|keep_alive|samples_ms|layers|blocks|inputs|excess|seeds|params|"
-                     r"initial|latency_ms|grid|matrix|pairs\.|: with .*=|slo: unknown key")
+                     r"initial|latency_ms|grid|matrix|measured\[|pairs\.|: with .*=|slo: unknown key")
 
 
 def validators():

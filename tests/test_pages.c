@@ -1,5 +1,5 @@
-/* The pages beside the code say what the code does: sim/README.md (the model), traces/README.md and
- * the pages of origin. */
+/* The pages beside the code say what the code does: sim/README.md (the model) and its pages of
+ * assumptions and keys, traces/README.md and the pages of origin. */
 #include <dirent.h>
 #include <regex.h>
 
@@ -13,7 +13,8 @@
 
 OWNER(experiment_free, struct experiment)
 
-static const char model_page[] = "sim/README.md";
+static const char assumptions_page[] = "sim/ASSUMPTIONS.md";
+static const char keys_page[] = "sim/KEYS.md";
 static const char traces_page[] = "traces/README.md";
 
 static char *page_read(const char *path)
@@ -27,13 +28,13 @@ static char *page_read(const char *path)
 /* ---- The model ------------------------------------------------------------------------------- */
 
 /* Here in the order of the file, which is also that of the HTML report. */
-CASE(the_model_page_has_every_assumption_with_its_grade)
+CASE(the_page_of_assumptions_has_each_with_its_grade)
 {
     struct error error = {0};
     OWNED(arena_home_free)
     struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
     assert_non_null(assumptions);
-    STRING *page = page_read(model_page);
+    STRING *page = page_read(assumptions_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
         char row[1024];
@@ -41,7 +42,7 @@ CASE(the_model_page_has_every_assumption_with_its_grade)
                        assumptions->entries[i].grade);
         at = strstr(at, row);
         if (at == NULL) {
-            fail_msg("%s has no such row, or not in its place: %s", model_page, row + 1);
+            fail_msg("%s has no such row, or not in its place: %s", assumptions_page, row + 1);
             break;
         }
         at++;
@@ -101,7 +102,9 @@ static void check_quoted(const char *page, const char *folder)
 CASE(files_functions_and_tests_that_the_pages_name_are_there)
 {
     check_quoted("ARCHITECTURE.md", "sim/platform/");
-    check_quoted(model_page, "sim/");
+    check_quoted("sim/README.md", "sim/");
+    check_quoted(assumptions_page, "sim/");
+    check_quoted(keys_page, "sim/");
     check_quoted("results/README.md", "results/");
     check_quoted(traces_page, "traces/");
 }
@@ -116,11 +119,11 @@ static const char world[] =
     " \"policy\": {\"name\": \"fifo\"}}";
 
 /* The world with everything that was left out. */
-static cJSON *resolve(const struct override *overrides, size_t count)
+static cJSON *resolve(void)
 {
     struct error error = {0};
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, &error);
+    struct experiment *experiment = experiment_parse(world, "world", ".", NULL, 0, &error);
     if (experiment == NULL) {
         fail_msg("%s", error.message);
         return NULL;
@@ -151,7 +154,7 @@ static void check_default(const cJSON *resolved, const char *key, const char *wa
     char got[64] = "";
     const cJSON *value = value_at(resolved, key);
     if (value == NULL) {
-        fail_msg("%s: the default of %s: the resolved experiment has no such key", model_page, key);
+        fail_msg("%s: the default of %s: the resolved experiment has no such key", keys_page, key);
         return;
     }
     if (cJSON_IsNumber(value))
@@ -161,7 +164,7 @@ static void check_default(const cJSON *resolved, const char *key, const char *wa
     else if (cJSON_IsString(value))
         (void)snprintf(got, sizeof got, "%s", value->valuestring);
     if (strcmp(got, wanted) != 0)
-        fail_msg("%s says that %s is %s by default, the program takes %s", model_page, key, wanted,
+        fail_msg("%s says that %s is %s by default, the program takes %s", keys_page, key, wanted,
                  got);
 }
 
@@ -179,12 +182,11 @@ static bool next_key(const char **at, char key[64], char fallback[64])
     return true;
 }
 
-CASE(defaults_of_the_model_page_are_those_of_the_program)
+CASE(defaults_of_the_page_of_keys_are_those_of_the_program)
 {
-    JSON *resolved = resolve(NULL, 0);
-    STRING *page = page_read(model_page);
-    const char *at = strstr(page, "## Every key of an experiment");
-    assert_non_null(at);
+    JSON *resolved = resolve();
+    STRING *page = page_read(keys_page);
+    const char *at = page;
     char key[64], fallback[64];
     size_t compared = 0;
     while (next_key(&at, key, fallback)) {
@@ -196,32 +198,6 @@ CASE(defaults_of_the_model_page_are_those_of_the_program)
         compared++;
     }
     assert_true(compared >= 15);
-}
-
-/* Every leaf of the platform, as the resolved experiment writes it out. */
-static void check_leaves(const char *page, const cJSON *object, const char *path)
-{
-    for (const cJSON *child = object->child; child != NULL; child = child->next) {
-        char own[256], row[300];
-        (void)snprintf(own, sizeof own, "%s.%s", path, child->string);
-        if (cJSON_IsObject(child)) {
-            check_leaves(page, child, own);
-            continue;
-        }
-        (void)snprintf(row, sizeof row, "\n| `%s` |", own);
-        if (strstr(page, row) == NULL)
-            fail_msg("%s does not tell of %s", model_page, own);
-    }
-}
-
-CASE(the_model_page_tells_of_every_key_of_the_platform)
-{
-    const struct override full[] = {
-        {"platform.decision_cost", "{\"model\": \"modelled\", \"ns_per_unit\": 1}"},
-        {"platform.noise.cv", "0.1"}};
-    JSON *resolved = resolve(full, 2);
-    STRING *page = page_read(model_page);
-    check_leaves(page, cJSON_GetObjectItemCaseSensitive(resolved, "platform"), "platform");
 }
 
 /* ---- Measured data --------------------------------------------------------------------------- */

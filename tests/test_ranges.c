@@ -40,7 +40,7 @@ struct range {
 #define CLOSED_LOOP "{\"process\":\"closed\",\"users\":2,\"think_ms\":1}"
 #define COST(model) "{\"model\":\"" model "\",\"ms\":1,\"ns_per_unit\":1}"
 
-/* What sim/README.md and workloads/README.md list with a range. */
+/* What sim/KEYS.md and workloads/README.md list with a range. */
 static const struct range ranges[] = {
     {"cluster.invokers.0.vcpus", 1, 65535, NULL, NULL, true},
     {"cluster.invokers.0.memory_mb", 2048, 1e9, NULL, NULL, true},

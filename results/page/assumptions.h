@@ -4,7 +4,7 @@
  *   {"grades": {"published": "read in the abstract …", …},
  *    "assumptions": [{"fact": …, "value": …, "grade": …, "of": "requests" | "trainings"}, …]}
  *
- * sim/README.md contains the same rows, and a test compares the two. Backquotes mark names.
+ * sim/ASSUMPTIONS.md contains the same rows, and a test compares the two. Backquotes mark names.
  */
 #ifndef ESGSIM_RESULTS_PAGE_ASSUMPTIONS_H
 #define ESGSIM_RESULTS_PAGE_ASSUMPTIONS_H

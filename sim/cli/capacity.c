@@ -29,7 +29,7 @@ static const struct cli_option capacity_table[] = {
     {"--over", "KEY",
      "the numeric key to vary, dotted: arrivals.load, arrivals.rate_per_s, arrivals.scale_rate, "
      "training.arrivals.per_hour, cluster.invokers.0.count, slo.factor, policy.params.k. "
-     "sim/README.md has every key",
+     "sim/KEYS.md has every key",
      CLI_MEMBER(struct options, question.key), .required = true},
     {"--metric", "NAME",
      "the metric, a column of /summary or of /training (default slo_hit_rate); results/COLUMNS.md "

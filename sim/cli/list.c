@@ -176,7 +176,7 @@ static bool list_kind(size_t k, const char *only, bool details, cJSON *root, str
             entry_print(&all.list[i], details || only != NULL, arena);
     }
     if (shown > 0 && only != NULL && root == NULL && kind == registered_kinds)
-        printf("source and every decision of the port: sched/README.md; grades: sim/README.md\n");
+        printf("source and decisions of the port: sched/README.md; grades: sim/ASSUMPTIONS.md\n");
     return only == NULL || shown > 0 || unknown_name(kind, &all, error);
 }
 

@@ -63,7 +63,7 @@ static bool take_rehearsal(void *options, const char *name, char *value, struct 
 static const struct cli_option run_table[] = {
     {"--set", "KEY=VALUE",
      "override any key of the experiment, in dotted form: policy.params.k=10, slo.factor=1.2, "
-     "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/README.md has every key "
+     "cluster.price.vcpu_hour_usd=0.05; the value is JSON or a word. sim/KEYS.md has every key "
      "and default",
      CLI_MEMBER(struct run_options, settings), .repeated = true},
     {"--seed", "N",

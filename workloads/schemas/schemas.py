@@ -1,11 +1,12 @@
 """Makes the JSON Schemas of the input files from what the loaders ask of sample files.
 
-    build/schemas FILE.json… | schemas.py FOLDER
+    build/schemas FILE.json… | schemas.py FOLDER [KEYS.md]
 
 What the loaders ask of all files of a kind becomes the kind's schema. A value that a loader accepts
 without a question adds its own type. So every file given is valid by the schema, and a key, range or
 word that changes in a loader changes in the schema. tests/schemas/ has files with the forms that no
-shipped file has.
+shipped file has. keys.txt says what each key of an experiment means: that becomes the descriptions of its schema,
+and with the types and ranges the page KEYS.md. A key without words, or words without a key, is a fault of the page.
 """
 
 import json
@@ -32,6 +33,7 @@ class Place:
         self.in_file = self.of_ref = False  # may be the name of a file; a key beside "ref"
         self.visits = 0  # by a loader that knows its keys
         self.needed, self.needed_in = 0, 0  # visits of the parent in which this member was required
+        self.told = None  # its line of keys.txt
 
     def member(self, name):
         return self.members[name] if self.closed and name in self.members else self.members.setdefault("", Place())
@@ -153,8 +155,19 @@ class Place:
             forms.append(self.object(name))
         return forms
 
+    def values(self):
+        """Its values in a cell of the page."""
+        numbers = self.types & {"number", "integer"}
+        ends = [f"{end:.12g}" if abs(end) < 1e15 else "" for end in (self.low, self.high)]
+        return " or ".join([", ".join(f"`{word}`" for word in self.words)] * bool(self.words)
+                           + ["whole " * ("number" not in numbers) + "…".join(ends)] * bool(numbers)
+                           + ["`true`, `false`"] * ("boolean" in self.types)
+                           + ["file"] * self.in_file + ["text"] * ("string" in self.types and not self.in_file)
+                           + ["list"] * ("array" in self.types) + ["object"] * ("object" in self.types))
+
     def schema(self, name):
         """`name` is that of the member that has the value, or of the nearest one around it."""
+        described = {"description": self.told} if self.told else {}
         forms = self.file(name, KINDS[name]) if self.in_file and name in KINDS else []
         if not forms:
             if "string" in self.types or (self.in_file and not self.words):
@@ -168,7 +181,56 @@ class Place:
                 forms.append(self.array(name))
             if "object" in self.types:
                 forms.append(self.object(name))
-        return forms[0] if len(forms) == 1 else {"anyOf": forms} if forms else {}
+        return {**described, **(forms[0] if len(forms) == 1 else {"anyOf": forms} if forms else {})}
+
+
+PAGE = """# Every key of an experiment
+
+*`make schemas` writes this page from the loaders, which have the values, and from `workloads/schemas/keys.txt`, which has the rest.
+Change those.*
+
+A default in `code` is the program's default (a test compares them). A key marked "required" must be given. A number in a key stands for any
+entry of the list. Any object may have `note` and `evidence`. An unknown key is refused, and the message names the nearest existing one.
+Titles in quotes are sections of `README.md`, the model.
+"""
+
+
+def place_of(roots, key):
+    """The place of a key of an experiment, also of one in a file that the experiment may name; None: there is none."""
+    place, name = roots["experiment"], ""
+    for part in key.split("."):
+        if place.in_file and name in KINDS and "ref" not in place.members:
+            place = roots.get(KINDS[name], Place())
+        place, name = (place.entries, name) if part.isdigit() else (place.members.get(part), part)
+        if place is None:
+            return None
+    return place
+
+
+def untold(place, path):
+    """The keys of the place that no line of keys.txt tells of, nor of an object or file that they are in."""
+    for name, child in place.members.items():
+        if name not in ("", "note", "evidence") and not child.told:
+            yield from untold(child, path + [name]) if child.closed else [".".join(path + [name])]
+
+
+def tell(roots):
+    """Gives the places their lines of keys.txt. Returns the page, and the faults."""
+    page, faults = PAGE, []
+    for line in pathlib.Path(__file__).with_name("keys.txt").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            page += f"\n{line}\n\n| key | default | values | unit | meaning |\n|---|---|---|---|---|\n"
+        if line.startswith("#") or not line:
+            continue
+        keys, default, unit, meaning = (cell.strip() for cell in line.split("|"))
+        places = {key: place_of(roots, key) for key in keys.split(", ")}
+        faults += [f"keys.txt: no loader asks for {key}" for key, place in places.items() if place is None]
+        known = [place for place in places.values() if place is not None]
+        for place in known:
+            place.told = meaning + (f" ({unit})" if unit else "") + f"; default: {default}"
+        cells = (", ".join(f"`{key}`" for key in places), default, known[0].values() if known else "", unit, meaning)
+        page += "|" + "".join(f" {cell} |" if cell else " |" for cell in cells) + "\n"
+    return page, faults + [f"keys.txt tells nothing of {key}" for key in untold(roots["experiment"], [])]
 
 
 def text(value, depth=0):
@@ -205,10 +267,15 @@ def main():
                 place.ask(question, asking)
     for root, content, _ in files:
         root.learn(content)
+    page, faults = tell(roots) if "experiment" in roots else ("", [])
     for kind, root in roots.items():
         schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"esgsim: {kind}", **root.schema("")}
         path = pathlib.Path(sys.argv[1], kind.replace(" ", "-") + ".json")
         path.write_text(text(schema) + "\n", "utf-8")
+    if len(sys.argv) > 2:
+        pathlib.Path(sys.argv[2]).write_text(page, "utf-8")
+        if faults:
+            sys.exit("\n".join(faults))
 
 
 main()

@@ -1,6 +1,6 @@
 /* An experiment: the complete, checked configuration of one run, with its hash.
  *
- * JSON is the input (every key: sim/README.md), one immutable `struct experiment` is the result. A
+ * JSON is the input (every key: sim/KEYS.md), one immutable `struct experiment` is the result. A
  * reference to a file may be replaced by the object itself. A path is relative to the file that
  * contains it, then to the working folder, then to the installed data folder. A run is identified
  * by the SHA-256 of its complete resolved configuration. References to profiles and traces are
