@@ -280,14 +280,16 @@ reproduce: deps-reproduce ## install, build, run headline and paper, print table
 	  "tables beside them$(if $(filter none,$(FIGURES)),,$(comma) figures in $(FIGURES))"; \
 	$(if $(STATED),python3 results/sentences.py reproduce $(BUILD)/esgsim $(LOADS) $(RESULTS))
 
+# The pages that studies write (results/pages/README.md).
+PAGES    := $(dir $(RESULTS))pages
 ROBUSTNESS := $(dir $(RESULTS))robustness.h5
 ROBUSTNESS_SVG := $(dir $(RESULTS))paper/robustness.svg
 .PHONY: robustness
-robustness: all ## study what errors in the profile cost each policy: sweep, results/ROBUSTNESS.md, figures
+robustness: all ## study what errors in the profile cost each policy: sweep, results/pages/ROBUSTNESS.md, figures
 	$(BUILD)/esgsim sweep workloads/experiments/robustness.json --jobs $(JOBS) --restart --out $(ROBUSTNESS)
-	mkdir -p $(dir $(ROBUSTNESS_SVG))
+	mkdir -p $(dir $(ROBUSTNESS_SVG)) $(PAGES)
 	python3 results/robustness.py $(BUILD)/esgsim $(ROBUSTNESS) $(if $(filter none,$(FIGURES)),,$(ROBUSTNESS_SVG)) >$(ROBUSTNESS:.h5=.txt)
-	mv $(ROBUSTNESS:.h5=.txt) $(dir $(RESULTS))ROBUSTNESS.md
+	mv $(ROBUSTNESS:.h5=.txt) $(PAGES)/ROBUSTNESS.md
 	test '$(FIGURES)' = none || $(BUILD)/esgsim plot $(ROBUSTNESS) --over planning.error.cv --out $(FIGURES)
 
 .PHONY: gallery
@@ -298,21 +300,21 @@ COUNT     ?= 2000
 SEED      ?= 1
 WORLDS    := $(dir $(RESULTS))worlds.h5
 .PHONY: worlds
-worlds: all ## look for worlds in which ESG's published figures hold: COUNT draws, results/WORLDS.md
+worlds: all ## look for worlds in which ESG's published figures hold: COUNT draws, results/pages/WORLDS.md
 	python3 results/worlds.py sweep $(COUNT) $(SEED) >$(BUILD)/worlds.json
 	$(BUILD)/esgsim sweep $(BUILD)/worlds.json --jobs $(JOBS) --restart --out $(WORLDS)
 	python3 results/worlds.py page $(COUNT) $(SEED) $(BUILD)/esgsim $(WORLDS) >$(WORLDS:.h5=.txt)
-	mv $(WORLDS:.h5=.txt) $(dir $(RESULTS))WORLDS.md
+	mkdir -p $(PAGES) && mv $(WORLDS:.h5=.txt) $(PAGES)/WORLDS.md
 
 FLIPS     := $(dir $(RESULTS))flips.h5
 FLIPS_SVG := $(dir $(RESULTS))paper/flips.svg
 .PHONY: flips
-flips: all ## study which assumption flips which conclusion: sweep, results/FLIPS.md, a heat map
+flips: all ## study which assumption flips which conclusion: sweep, results/pages/FLIPS.md, a heat map
 	python3 results/flips.py sweep 4 >$(BUILD)/flips.json
 	$(BUILD)/esgsim sweep $(BUILD)/flips.json --jobs $(JOBS) --restart --out $(FLIPS)
-	mkdir -p $(dir $(FLIPS_SVG))
+	mkdir -p $(dir $(FLIPS_SVG)) $(PAGES)
 	python3 results/flips.py page $(BUILD)/esgsim $(FLIPS) $(if $(filter none,$(FIGURES)),,$(FLIPS_SVG)) >$(FLIPS:.h5=.txt)
-	mv $(FLIPS:.h5=.txt) $(dir $(RESULTS))FLIPS.md
+	mv $(FLIPS:.h5=.txt) $(PAGES)/FLIPS.md
 
 # The answers of an earlier run are kept: remove the file to ask anew.
 EDGES     := $(dir $(RESULTS))headline.jsonl
@@ -320,14 +322,14 @@ EDGES_SVG := $(dir $(RESULTS))paper/headline-worlds.svg
 # The sweeps of which README speaks beside those of `make reproduce`.
 WIDER     := headline headline-scalers paper paper-mps paper-scarce
 .PHONY: headline
-headline: all ## run all that README's main result rests on, and check it: results/HEADLINE.md, a figure. Takes about an hour of one core
+headline: all ## run all that README's main result rests on, and check it: results/pages/HEADLINE.md, a figure. Takes about an hour of one core
 	for sweep in $(WIDER); do $(BUILD)/esgsim sweep workloads/experiments/$$sweep.json --jobs $(JOBS) --resume --out $(dir $(RESULTS))$$sweep.h5 || exit; done
 	python3 results/headline.py run $(BUILD)/esgsim $(EDGES) $(JOBS)
-	mkdir -p $(dir $(EDGES_SVG))
+	mkdir -p $(dir $(EDGES_SVG)) $(PAGES)
 	python3 results/headline.py page $(EDGES) $(EDGES_SVG:.svg=.csv) $(if $(filter none,$(FIGURES)),,$(EDGES_SVG)) >$(EDGES:.jsonl=-page.txt)
-	mv $(EDGES:.jsonl=-page.txt) $(dir $(RESULTS))HEADLINE.md
+	mv $(EDGES:.jsonl=-page.txt) $(PAGES)/HEADLINE.md
 	$(if $(filter none,$(FIGURES)),,$(BUILD)/esgsim plot $(LOADS) --only sustained --size page --out $(dir $(EDGES_SVG)))
-	python3 results/sentences.py headline $(dir $(RESULTS))HEADLINE.md
+	python3 results/sentences.py headline $(PAGES)/HEADLINE.md
 	python3 results/sentences.py wider $(BUILD)/esgsim $(WIDER:%=$(dir $(RESULTS))%.h5)
 
 SHARDS    ?= 8
@@ -489,7 +491,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 DATA := REPRODUCING.md results/REALITY.md $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
         $(wildcard plots/*.gp results/page/*.json results/page/page.* results/paper/*.json results/paper/headline-worlds.csv results/*.py results/reality/* results/python/esgsim*.* traces/capture/*.py traces/profiles/*.py)
-DOCS := $(wildcard *.md */*.md workloads/*/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg plots/gallery/*.svg sched/pictures/*.png)
+DOCS := $(wildcard *.md */*.md workloads/*/*.md results/pages/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg plots/gallery/*.svg sched/pictures/*.png)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what
 # is installed is built elsewhere.

@@ -1,8 +1,8 @@
 """Which assumption flips which conclusion? One assumption is changed at a time, in two worlds.
 
     flips.py sweep SEEDS >SWEEP.json                             the runs, for `esgsim sweep`
-    flips.py page ESGSIM RESULTS.h5 FIGURE.svg >results/FLIPS.md  what they show; FIGURE.csv beside the figure. Needs gnuplot
-    flips.py page ESGSIM RESULTS.h5 >results/FLIPS.md             the page without the figure
+    flips.py page ESGSIM RESULTS.h5 FIGURE.svg >results/pages/FLIPS.md  what they show; FIGURE.csv beside the figure. Needs gnuplot
+    flips.py page ESGSIM RESULTS.h5 >results/pages/FLIPS.md             the page without the figure
 
 All figures and sentences are computed.
 """
@@ -278,7 +278,7 @@ We tried a third world, SLO 1.0 at load 1.1, and omit it: ESG's hits differ so m
 """)
     if figure:
         draw(told, figure)
-        print("![Which assumption flips which conclusion](paper/flips.svg)\n")
+        print("![Which assumption flips which conclusion](../paper/flips.svg)\n")
     for world, (label, _) in WORLDS.items():
         print(f"## {label}\n\nBy how much each conclusion holds, in points or per cent, with what is allowed. Bold: flipped.\n")
         table(told, world)

@@ -583,7 +583,7 @@ def page(path, data, figure=None):
 """)
     if figure:
         draw(cells, figure)
-        print("![Load that each scheduler sustains, as a share of the best scheduler's, in each world](paper/headline-worlds.svg)\n")
+        print("![Load that each scheduler sustains, as a share of the best scheduler's, in each world](../paper/headline-worlds.svg)\n")
     print(f"""**A load is sustained if {100 * THRESHOLD:g} % of the requests are in time.** A *world* is a set of GPUs, applications, a deadline (SLO), arrivals and a latency profile. Load 1 is the
 capacity of the cluster if every job uses its smallest configuration. Each scheduler runs at the best of its *listed settings*, chosen in each world on two seeds of their own.
 `{OURS}`, which is ours, runs with its defaults only.
@@ -608,7 +608,7 @@ Loads sustained; "-": none. Policies share a place unless their intervals are di
 ## How it was run
 
 {len(cells)} of {len(WORLDS)} worlds are complete{'' if len(cells) == len(WORLDS) else '; the others are omitted'}. The runs took {runs.minutes:.0f} minutes of one core. `make headline` repeats them, and resumes after an interruption.
-`esgsim verify headline --world a1 --policy fifo` repeats one row. `paper/headline-worlds.csv` has all numbers, also goodput, the worst application and Jain's index.
+`esgsim verify headline --world a1 --policy fifo` repeats one row. `results/paper/headline-worlds.csv` has all numbers, also goodput, the worst application and Jain's index.
 
 * **Search**: `esgsim capacity` gives the load at which the mean of hits crosses {100 * THRESHOLD:g} %, and in brackets the last load that surely holds and the first that surely fails. Seeds {SHOWN["seed"]} to
   {SHOWN["seed"] + SHOWN["most"] - 1}: {SHOWN["seeds"]} at first. Hits use {' or '.join(map(str, sorted({world.seeds for world in WORLDS.values()})))} of them, more under MMPP. *No edge*: hits do not cross the wish, or stay near it over a wide range of loads.

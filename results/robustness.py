@@ -1,6 +1,6 @@
 """Writes ROBUSTNESS.md from the results of workloads/experiments/robustness.json.
 
-    robustness.py ESGSIM RESULTS.h5 [FIGURE.svg] >results/ROBUSTNESS.md   FIGURE.csv beside the figure. Needs gnuplot
+    robustness.py ESGSIM RESULTS.h5 [FIGURE.svg] >results/pages/ROBUSTNESS.md   FIGURE.csv beside the figure. Needs gnuplot
     robustness.py PAGE.md [FIGURE.svg]                                    the page again, its sentences and figure from its own tables
 
 All figures and sentences are computed: tables from `esgsim report`, sentences and figure from the tables.
@@ -154,7 +154,7 @@ everything ran 20 % faster. Each of the {seeds} seeds draws its own errors, arri
 are paired by seed. ± is half of a 95 % interval (Student's t). `workloads/experiments/robustness.json` has the settings. `make robustness` writes this page
 and draws all policies against cv. The figure has the changes at cv {SHOWN:g}.
 
-![Change of hits at cv {SHOWN:g}, a row for each policy, a panel for each world](paper/robustness.svg)
+![Change of hits at cv {SHOWN:g}, a row for each policy, a panel for each world](../paper/robustness.svg)
 """)
     for setting, label in labels.items():
         lines = cvs[setting].values()

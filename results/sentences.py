@@ -2,7 +2,7 @@
 
     sentences.py reproduce ESGSIM HEADLINE.h5 PAPER.h5               what `make reproduce` ran: all in REPRODUCING.md, the first of each in README.md
     sentences.py wider ESGSIM HEADLINE.h5 SCALERS.h5 PAPER.h5…       longer runs of scaling systems, more settings of the paper: REPRODUCING.md
-    sentences.py headline results/HEADLINE.md                        the first paragraph of that page's block of the same name: README.md
+    sentences.py headline results/pages/HEADLINE.md                        the first paragraph of that page's block of the same name: README.md
 
 Each prints its sentences, compares them with the block of the same name, and ends in status 1 where a sentence differs.
 --update: write them into the pages instead. --pages FOLDER: of README.md and REPRODUCING.md.

@@ -2,7 +2,7 @@
 # esgsim verify: runs the commands of a page's section and compares what they print with the page.
 #
 #   results/verify.sh PAGE [SECTION…]              started by `esgsim verify`; without a section: lists them
-#   results/verify.sh PAGE headline WORLD POLICY   a row of results/HEADLINE.md
+#   results/verify.sh PAGE headline WORLD POLICY   a row of results/pages/HEADLINE.md
 #
 # PAGE is REPRODUCING.md. Its table has a row for each section:
 #   | claim | `esgsim verify SECTION` | minutes | MB | `FILE`, HEADING |

@@ -1,7 +1,7 @@
 """Where would ESG's published figures hold? Draws worlds over all assumptions, and looks for those in which they do.
 
     worlds.py sweep COUNT SEED >SWEEP.json                            the worlds as a sweep, for `esgsim sweep`
-    worlds.py page COUNT SEED ESGSIM RESULTS.h5 >results/WORLDS.md    what they show
+    worlds.py page COUNT SEED ESGSIM RESULTS.h5 >results/pages/WORLDS.md    what they show
     worlds.py plant COUNT SEED                                        how well a box is found that is known
 
 All figures and sentences are computed. Draws take random.random() alone, so they are the same under every Python.

@@ -34,7 +34,7 @@ static const struct cli_option verify_table[] = {
      CLI_MEMBER(struct options, out)},
     {"--policy", "NAME", "of headline: the policy whose row is repeated",
      CLI_MEMBER(struct options, policy)},
-    {"--world", "NAME", "of headline: a world of results/HEADLINE.md, as a1",
+    {"--world", "NAME", "of headline: a world of results/pages/HEADLINE.md, as a1",
      CLI_MEMBER(struct options, world)},
     {.name = NULL},
 };
@@ -97,8 +97,8 @@ const struct command command_verify = {
         "judged: the exit status is 0 if all runs finished. Unmeasured quantities are swept, with "
         "the errors for each value. results/REALITY.md says what the sets cover.\n"
         "\n"
-        "`verify headline --world a1 --policy fifo` searches one row of results/HEADLINE.md again, "
-        "with Python, and compares its numbers.\n"
+        "`verify headline --world a1 --policy fifo` searches one row of results/pages/HEADLINE.md "
+        "again, with Python, and compares its numbers.\n"
         "\n"
         "Example: esgsim verify program\n",
     .run = verify_run,
