@@ -20,7 +20,7 @@
 #
 # A page that passed is not tried again while it, the program, the data and the scripts it calls are the same;
 # BUILD/documents has a mark of each. A fresh clone has none.
-documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md results/REALITY.md workloads/MESSAGES.md"
+documents="README.md CONTRIBUTING.md sched/WRITING.md workloads/README.md workloads/OWN_WORLD.md traces/README.md traces/capture/PROFILE.md traces/capture/README.md sim/README.md workloads/experiments/CLASSROOM.md workloads/experiments/MEASURED.md workloads/experiments/TRAINING.md REPRODUCING.md results/README.md results/PROOF.md results/REALITY.md results/TRAININGS.md workloads/MESSAGES.md"
 if [ "${1:-}" = --pages ]; then
     echo "$documents" | tr ' ' '\n'
     exit
