@@ -106,6 +106,7 @@ CASE(files_functions_and_tests_that_the_pages_name_are_there)
     check_quoted(assumptions_page, "sim/");
     check_quoted(keys_page, "sim/");
     check_quoted("results/README.md", "results/");
+    check_quoted("results/TRAININGS.md", "results/");
     check_quoted(traces_page, "traces/");
 }
 
