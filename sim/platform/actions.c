@@ -22,7 +22,7 @@ static const char *const names[ACTION_COUNT] = {
 
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5])
 {
-    const struct recorder *recorder = platform->recorder;
+    const struct recorder *recorder = platform->recorder; /* none of a replay */
     if (recorder == NULL || recorder->action == NULL || platform->asking || platform->failed)
         return;
     const struct action_row row = {platform->callback, platform->now, platform->unnoted,
@@ -101,6 +101,7 @@ static bool replay_init(void *state, struct platform *platform, const void *para
     (void)parameters, (void)error;
     *(struct replayed *)state =
         (struct replayed){platform, (const struct actions *)platform->policy, 0, 0};
+    platform->numbered = true;
     (void)replay(state, platform, ACTION_COUNT);
     return true;
 }

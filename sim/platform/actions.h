@@ -39,7 +39,8 @@ enum action {
  * Numbers left out are 0. */
 void action_note(struct platform *platform, enum action action, const int64_t numbers[5]);
 #define ACTION_NOTE(platform, name, ...)                                                           \
-    action_note(platform, ACTION_##name, (const int64_t[5]){__VA_ARGS__})
+    ((platform)->numbered ? action_note(platform, ACTION_##name, (const int64_t[5]){__VA_ARGS__})  \
+                          : (void)0)
 
 /* A file of actions that is being written. All zero: not begun. */
 struct actions_writer {

@@ -166,9 +166,9 @@ static void batch_set_noise(struct platform *platform, const struct batch *batch
 {
     const uint16_t kind = batch_configuration(platform, batch)->kind;
     /* In a run that swerves, a job's noise was another until here. */
-    for (uint32_t job = batch->first_job; platform->options->swerve > 0 && job != SIM_NONE;
-         job = platform->jobs[job].next)
-        platform->jobs[job].noise = job_noise_unlike(platform, job, 0);
+    if (platform->options->swerve > 0)
+        for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next)
+            platform->jobs[job].noise = job_noise_unlike(platform, job, 0);
     const double noise = job_noise(platform, batch->first_job, kind);
     for (uint32_t job = batch->first_job; job != SIM_NONE; job = platform->jobs[job].next) {
         platform->jobs[job].used_noise = noise;

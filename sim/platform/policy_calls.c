@@ -97,8 +97,10 @@ static inline const char *enter(struct platform *platform, const char *callback)
     place->inside = true;
     place->calls++;
     place->now = platform->now;
-    platform->callback = ++platform->callbacks;
-    platform->outer_callback = before == NULL ? platform->callback : platform->outer_callback;
+    if (platform->numbered) {
+        platform->callback = ++platform->callbacks;
+        platform->outer_callback = before == NULL ? platform->callback : platform->outer_callback;
+    }
     if (platform->foreign && before == NULL)
         foreign_clock(platform, -1);
     return before;
@@ -106,7 +108,8 @@ static inline const char *enter(struct platform *platform, const char *callback)
 
 static inline void leave(struct platform *platform, const char *before)
 {
-    platform->callback = platform->outer_callback;
+    if (platform->numbered)
+        platform->callback = platform->outer_callback;
     platform->place->inside = before != NULL;
     if (before != NULL)
         platform->place->callback = before;
@@ -266,7 +269,7 @@ bool policy_call_decide(struct platform *platform)
     const uint64_t callback = platform->callback;
     platform->unnoted = 0; /* what was charged before has no effect */
     const bool more = platform->policy->decide(platform->policy_state, platform);
-    if (platform->unnoted > 0 || more != (platform->noted >= callback))
+    if (platform->numbered && (platform->unnoted > 0 || more != (platform->noted >= callback)))
         ACTION_NOTE(platform, more, more);
     leave(platform, before);
     return more;

@@ -245,6 +245,8 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .policy = policy,
                                 .options = options,
                                 .recorder = options->recorder,
+                                .numbered =
+                                    options->recorder != NULL && options->recorder->action != NULL,
                                 .backend = options->backend,
                                 .host = options->backend != NULL ? 0 : experiment->platform.host,
                                 .arena = {.exhausted = run_exhausted, .context = &platform},
