@@ -114,6 +114,10 @@ CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
     assert_int_equal(e->requests, 55);
     assert_null(load("'matrix': {'requests': [1, 2]}", overrides, 3, &error));
     assert_input_error(&error, "the matrix sets \"requests\" itself");
+    assert_string_equal(sweep->kept, "");
+    const char *rows = "'matrix': {'setting': [{'name': 'a', 'requests': 9}, {'name': 'b'}]}";
+    SWEEP *partly = must_load(rows, overrides, 3);
+    assert_string_equal(partly->kept, "a (\"requests\")");
 }
 
 CASE(a_path_in_the_matrix_is_relative_to_the_sweep)

@@ -8,6 +8,7 @@
 #include "sim/run/guard.h"
 #include "sim/cli/output.h"
 #include "sim/run/worker_pool.h"
+#include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "workloads/sweep/sweep.h"
 
@@ -59,12 +60,15 @@ static const struct cli_option sweep_table[] = {
     {.name = NULL},
 };
 
-/* By the first run's experiment: what --set changes is the same in all. */
-static void note_warmup(const struct options *options, const struct sweep *sweep)
+/* By the first run's experiment: what --set changes is the same in all that it reaches. */
+static void note_settings(const struct options *options, const struct sweep *sweep)
 {
     struct experiment *experiment = sweep_experiment(sweep, 0, NULL);
     if (experiment != NULL && !options->sweep_runner.quiet)
         output_note_warmup(&options->settings, experiment);
+    if (sweep->kept[0] != '\0' && !options->sweep_runner.quiet)
+        (void)fprintf(text_messages(),
+                      "esgsim: note: rows of the matrix keep their own value: %s\n", sweep->kept);
     experiment_free(experiment);
 }
 
@@ -113,7 +117,7 @@ static bool sweep_run(int argc, char **argv, bool quiet, struct error *error)
                                "--resume keeps what --restart discards; give one");
     struct sweep *sweep = sweep_load(argv[1], options.settings.list, options.settings.count, error);
     if (sweep != NULL && options.settings.count > 0)
-        note_warmup(&options, sweep);
+        note_settings(&options, sweep);
     struct arena *arena = arena_create();
     options.sweep_runner.command = command_text(arena, argv[1], &options.settings);
     const bool good = sweep != NULL && sweep_runner_run(sweep, &options.sweep_runner, error);

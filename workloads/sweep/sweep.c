@@ -419,30 +419,43 @@ static bool is_sweep_key(const char *key)
            strncmp(key, "matrix.", 7) == 0 || strncmp(key, "base.", 5) == 0;
 }
 
-/* If a row does not set the key, the override has an effect. */
-static bool dimension_undoes(const struct sweep_dimension *dimension, const char *key)
+static bool row_replaces(const cJSON *row, const char *key)
 {
+    for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
+        if (sweep_key_replaces(entry->string, key))
+            return true;
+    return false;
+}
+
+/* Whether the dimension replaces the override in all values. Rows that do go to `kept`. */
+static bool dimension_undoes(struct sweep *sweep, const struct sweep_dimension *dimension,
+                             const char *key)
+{
+    char number[SWEEP_NUMBER];
+    size_t rows = 0;
     if (!dimension->rows)
         return sweep_key_replaces(dimension->key, key);
     for (size_t v = 0; v < dimension->count; v++) {
         const cJSON *row = cJSON_GetArrayItem(dimension->values.node, (int)v);
-        bool sets = false;
-        for (const cJSON *entry = row->child; entry != NULL; entry = entry->next)
-            sets = sets || sweep_key_replaces(entry->string, key);
-        if (!sets)
-            return false;
+        if (!row_replaces(row, key))
+            continue;
+        rows++;
+        arena_append(sweep->arena, &sweep->kept, "%s%s (\"%s\")",
+                     sweep->kept[0] != '\0' ? ", " : "", sweep_row_name(row, v, number), key);
     }
-    return true;
+    return rows == dimension->count;
 }
 
 /* Refuses an override that the matrix would silently replace. */
-static bool check_conflicts(const struct sweep_plan *plan, const struct override *overrides,
-                            size_t override_count, struct error *error)
+static bool check_conflicts(struct sweep *sweep, const struct sweep_plan *plan,
+                            const struct override *overrides, size_t override_count,
+                            struct error *error)
 {
+    sweep->kept = arena_text(sweep->arena, "%s", "");
     for (size_t i = 0; i < override_count; i++)
         for (size_t d = 0; d < plan->dimension_count; d++) {
             const struct sweep_dimension *dimension = &plan->dimensions[d];
-            if (dimension_undoes(dimension, overrides[i].key))
+            if (dimension_undoes(sweep, dimension, overrides[i].key))
                 return json_fault(&dimension->values, error,
                                   "the matrix sets \"%s\" itself; change the matrix or do not "
                                   "override the key",
@@ -472,7 +485,8 @@ static bool load_sweep(struct sweep *sweep, struct json_include *document, struc
                            document->sources[0].path);
     return good && keys_load(sweep_keys, &root, sweep, error) &&
            load_base(document, &root, sweep, error) && load_labels(&root, sweep, error) &&
-           sweep_matrix_load(&root, plan, error) && check_conflicts(plan, own, own_count, error) &&
+           sweep_matrix_load(&root, plan, error) &&
+           check_conflicts(sweep, plan, own, own_count, error) &&
            read_base_seed(sweep, own, own_count, &seed, error) &&
            load_precision(&root, seed, plan, &sweep->precision, error) &&
            make_runs(sweep, &root, plan, own, own_count, error) &&

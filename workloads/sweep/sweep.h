@@ -51,6 +51,7 @@ struct sweep {
     struct inputs *inputs;      /* cache, so that all runs use the same input files */
     struct sweep_label *labels; /* no label occurs twice */
     size_t label_count;
+    char *kept;              /* `a ("requests")`: rows that an override leaves out, for a note */
     const char *show;        /* "esg,fifo": policies that figures show in colour; NULL: the first */
     struct sweep_keys *keys; /* what the matrix sets (workloads/sweep/sweep_keys.h) */
     struct sweep_precision precision;
@@ -59,9 +60,9 @@ struct sweep {
 };
 
 /* Loads a sweep file. Overrides are applied to the base, before the matrix. A key that the matrix
- * sets is refused. The keys `seeds`, `bounds`, `matrix.…` and
- * `base.…` change the sweep itself. The runs'
- * experiments are not checked here, but by sweep_experiment. */
+ * sets is refused; rows of a list that set it, while others do not, are in `kept`. The keys
+ * `seeds`, `bounds`, `matrix.…` and `base.…` change the sweep itself. The runs' experiments are not
+ * checked here, but by sweep_experiment. */
 struct sweep *sweep_load(const char *path, const struct override *overrides, size_t override_count,
                          struct error *error);
 void sweep_free(struct sweep *sweep);
