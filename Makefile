@@ -220,18 +220,20 @@ schemas: $(SCHEMA_PROGRAM) $(BUILD)/esgsim.so ## write what the loaders and tabl
 # make of its own.
 .PHONY: deps
 deps: ## install what is missing, with the system's package manager
-	@sh .ci/deps.sh build study plots test lint
+	@sh .ci/deps.sh build study plots site test lint
 
 # One call a target: two package managers at once would fight for the lock.
-.PHONY: deps-reproduce deps-test deps-lint deps-browser deps-fuzz
+.PHONY: deps-reproduce deps-site deps-test deps-lint deps-browser deps-fuzz
 deps-reproduce:
 	@sh .ci/deps.sh build study $(if $(filter none,$(FIGURES)),,plots)
+deps-site:
+	@sh .ci/deps.sh site
 deps-test:
-	@sh .ci/deps.sh build study plots test
+	@sh .ci/deps.sh build study plots site test
 deps-lint:
-	@sh .ci/deps.sh build study plots test lint
+	@sh .ci/deps.sh build study plots site test lint
 deps-browser:
-	@sh .ci/deps.sh build study plots test lint browser
+	@sh .ci/deps.sh build study plots site test lint browser
 deps-fuzz:
 	@sh .ci/deps.sh build test fuzz
 
@@ -295,6 +297,10 @@ robustness: all ## study what errors in the profile cost each policy: sweep, res
 .PHONY: gallery
 gallery: all ## draw one figure of each kind from short runs: plots/GALLERY.md
 	sh plots/gallery.sh $(BUILD)/esgsim
+
+.PHONY: site
+site: deps-site ## build the pages as a static site with search: build/site/html
+	@sh site/build.sh
 
 COUNT     ?= 2000
 SEED      ?= 1
@@ -551,6 +557,10 @@ wheel: ## make a Python wheel with the program, its data and the module: build/e
 	rm -rf $(BUILD)/wheel
 	@$(MAKE) install PREFIX=/usr DESTDIR=$(BUILD)/wheel >$(BUILD)/wheel.log
 	python3 .ci/wheel.py $(BUILD)/wheel/usr $(VERSION) $(BUILD)
+
+.PHONY: release
+release: ## check version, CHANGELOG.md, tree and packages, and set the tag of the version
+	@BUILD=$(BUILD) sh .ci/release.sh
 
 EPOCH     = $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the named sets (build study plots test lint browser fuzz) with the system's package
+# Installs what is missing of the named sets (build study plots site test lint browser fuzz) with the system's package
 # manager, all in one transaction. Touches neither network nor packages when everything is there.
 #
 # DEPS_WAIT: the seconds to wait for somebody else's apt-get to end; 300 where it is not set.
@@ -11,6 +11,12 @@ has_package() { pkg-config --exists "$1" 2>/dev/null; }
 has_hdf5() { has_package hdf5-serial || has_package hdf5; }
 has_python() { # has_python MODULE: as tests/python.sh looks for it
     python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
+}
+has_theme() { # of mkdocs
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c 'from mkdocs.utils import get_theme_names as n; exit("material" not in n())' 2>/dev/null || return 0
+    done
+    return 1
 }
 has_browser() { has_command chromium || has_command chromium-browser || has_command google-chrome; }
 has_libc() { echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1; }
@@ -60,6 +66,10 @@ for set in "$@"; do
     plots)
         need gnuplot-nox gnuplot gnuplot gnuplot has_command gnuplot
         ;;
+    site)
+        need mkdocs mkdocs mkdocs mkdocs has_command mkdocs
+        need mkdocs-material - mkdocs-material - has_theme
+        ;;
     test)
         need libcmocka-dev libcmocka-devel cmocka cmocka has_package cmocka
         need valgrind valgrind valgrind - has_command valgrind
@@ -93,7 +103,7 @@ for set in "$@"; do
         need libclang-rt-dev compiler-rt compiler-rt - has_fuzzer
         ;;
     *)
-        echo "deps: no set '$set': build study plots test lint browser fuzz" >&2
+        echo "deps: no set '$set': build study plots site test lint browser fuzz" >&2
         exit 2
         ;;
     esac

@@ -16,7 +16,7 @@ SUITE_SECONDS=${SUITE_SECONDS:-900}
 # Begun first, so that none runs alone at the end.
 LONGEST="gpu_session slurm replay figures test_classics commands release test_kill test_calibrate scale
 test_sweep_runner guard one_place test_orion test_capacity test_headway files test_fast_gshare"
-SCRIPTS="verify gpu_session first_run short_ways schemas slurm scale files guard cheats commands one_place foreign figures shipped compare reality replay release leaks headers library rooms terminal golden derive manual containers install python measure"
+SCRIPTS="verify gpu_session first_run short_ways schemas slurm scale files guard cheats commands one_place foreign figures shipped compare reality replay release leaks headers library rooms terminal golden derive manual containers install python measure site"
 
 # One suite: its output to LOGS/NAME.log, its exit status and seconds to LOGS/NAME.status. Prints its
 # name when it has ended.
