@@ -26,7 +26,8 @@ static void comparisons_write(const struct report *report, const struct report_s
     const size_t tests = scenario_signs(report, scenario, &signs);
     html_print(
         out,
-        "<h4>%s against each, seed by seed</h4><p>Runs with equal seeds have equal arrivals "
+        "<h3 class=\"part\">%s against each, seed by seed</h3><p>Runs with equal seeds have equal "
+        "arrivals "
         "and noise, so these are intervals of paired differences. Above 0: %s is better. What "
         "differs significantly, in hits and in cost, is by paired t tests at 5 %% with Holm over "
         "%zu comparisons; the intervals are not adjusted.</p>",
