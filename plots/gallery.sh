@@ -33,13 +33,13 @@ data() {
 cat >"$page" <<'EOF'
 # Figures at a glance
 
-One figure of each kind, what it shows, and the command. `make gallery` draws them and writes this page. The runs are short, so the figures show forms, not results. OUT is a folder of yours.
+One figure of each kind, what it shows, and the command. `make gallery` draws them and writes this page. The runs are short but for `curve`, so the figures show forms, not results. OUT is a folder of yours.
 `plots/README.md` says how figures are made. Add `--size column` for a paper, `--format pdf`, or `--policies A,B`. The data are these:
 
 EOF
 data sweep measured --set requests=300 --set warmup_requests=50 --set record=all --set seeds=2 --out OUT/measured.h5
 data sweep training-sharing-authors --out OUT/trainings.h5
-data sweep robustness --set seeds=2 --set matrix.requests=[60] --out OUT/errors.h5 --jobs 2
+data sweep workloads/experiments/2080ti-infless-policies.json --out OUT/2080ti.h5
 data run strict-light --set requests=60 --set warmup_requests=10 --set record=all --out OUT/one.h5
 data calibrate traces/profiles/raw/infless/infless_profiles_clean.csv --points OUT/points.csv
 echo >>"$page"
@@ -58,7 +58,7 @@ figure gantt gantt-strict-light "What each GPU does: batches in time and late, c
 figure request request "One late request, stage by stage." explain OUT/one.h5 --request 40 --out OUT/request.svg
 figure jct jct-new "Completion times of trainings." plot OUT/trainings.h5 --only jct-new --out OUT
 figure published published "A paper's range in grey, ours as dots." plot OUT/trainings.h5 --paper results/paper/sjf-bsbf-arxiv24.json --only published --out OUT
-figure curve curve-esg-heavy "Metrics against a swept key." plot OUT/errors.h5 --only curve-esg-heavy --over planning.error.cv "$some"
+figure curve curve-2080ti-infless "Metrics against a swept key." plot OUT/2080ti.h5 --only curve-2080ti-infless --over arrivals.load --out OUT
 figure calibration calibration-points "How well a fitted latency model meets what was measured." plot OUT/points.csv --only calibration --out OUT
 figure profile profile-h200-green "The latency of functions by batch and share." plot traces/profiles/h200-green.json --out OUT
 figure arrivals arrivals-azure2021-200 "A trace of arrivals over time." plot traces/arrivals/Azure2021_200.csv.gz --out OUT
