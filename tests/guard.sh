@@ -330,6 +330,9 @@ for header in sim/platform/state.h sim/cluster/cluster.h workloads/spec/experime
     done
 done
 
+run sh -c "cd workloads/experiments && exec '$(realpath "$esgsim")' run strict-light --set requests=50 --quiet --policy ../../tests/plugins/shortest_queue.c"
+expect "where the run begins makes no header one of another room" 0
+
 # ---- Queries ---------------------------------------------------------------------------------
 
 # A policy that asks for what it does not use, once or many times, and one that is asked and not obeyed.

@@ -40,7 +40,7 @@ static bool compile(const char *source, const char *module, struct error *error)
         "-fPIC \"-ffile-prefix-map=$PWD=.\" \"-ffile-prefix-map=$tree/=\" "
         "\"-ffile-prefix-map=$installed/=\" -I\"$tree\" -I\"$installed\" -I. \"$@\" "
         "-fno-sanitize-recover=all -MMD -MF \"$module.d\" -o \"$module\" \"$source\" || exit\n"
-        "sed 's/^.*: //; s/ \\$//' \"$module.d\" | tr ' ' '\\n' | while read -r file; do\n"
+        "sed 's/^.*: //; s/ *\\\\$//' \"$module.d\" | tr ' ' '\\n' | while read -r file; do\n"
         "  file=$(readlink -f -- \"$file\")\n"
         "  case $file in\n"
         "  */sim/base/*|*/workloads/world/workload.h|*/workloads/training/training_models.h) ;;\n"
