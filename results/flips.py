@@ -53,7 +53,7 @@ BURSTS = [{"rate_per_s": 1, "mean_sojourn_s": 6}, {"rate_per_s": 5, "mean_sojour
 # Assumption, its value, the keys that change, the parameters of policies that change. Load stays that of the world.
 CHANGES = [
     ("", REFERENCE, {}, {}),
-    ("latency profile", "phi 0.5", profile("cpu50"), {}),
+    ("latency profile", "vCPU share 0.5", profile("cpu50"), {}),
     ("latency profile", "GPU 0.5", profile("absolute50"), {}),
     ("latency profile", "GPU 0.8", profile("absolute80"), {}),
     ("sharing", "MPS", MPS, {}),
@@ -214,7 +214,7 @@ def draw(told, path):
     flips = {(c, world): [place for place in range(len(CHANGES)) if flipped(told, world, place, c)] for c, world in rows}
     calm, idle = sum(not places for places in flips.values()), len(CHANGES) - 1 - len(set().union(*flips.values()))
     caption = (f"Decided with Holm's adjusted p < 0.05. The other {calm} conclusions, of which no change flips one, and the other "
-               f"{idle} changes, which flip none, are in the tables. phi: the share of latency due to vCPUs. GPU 0.5: the time on the GPU is "
+               f"{idle} changes, which flip none, are in the tables. GPU 0.5: the time on the GPU is "
                "measured, and vCPUs cause half of the rest.")
     value = {"holds": 1, "undecided": 0, "fails": -1}
     with Path(path).with_suffix(".csv").open("w", encoding="utf-8") as out:
@@ -268,7 +268,7 @@ page. *Undecided*: neither. *Flips*: decided as assumed, and decided the other w
 or {MARGIN:g} % of cost. The best other is the one of {', '.join(OTHERS)} with the highest mean hit rate.
 A pair without spread between the seeds counts as sure. "At least" also holds if both hit nothing.
 
-Assumptions: MIG slices on 16 invokers, phi 0.2 (the share of latency due to vCPUs), 80 warm containers of each function, noise of cv 0.05, 100 ns per
+Assumptions: MIG slices on 16 invokers, vCPU share 0.2, 80 warm containers of each function, noise of cv 0.05, 100 ns per
 unit of decision, uniform arrivals, policies as shipped. Changes: GPU 0.5 and 0.8: the time on the GPU is measured, and vCPUs cause this share of the rest. Batch benefit none: a batch takes as long as its jobs one after another.
 Fused: each chain is one function. Its containers need the memory of all stages, so that only 2 fit on an invoker. Load is relative to the capacity at minimum configurations, also if the profile changes. Each run has
 {LENGTHS["requests"]} requests after {LENGTHS["warmup_requests"]} of warm-up. Aquatope tunes with {BUDGET["rounds"]} rounds of {BUDGET["candidates"]} candidates.

@@ -22,7 +22,7 @@ import prim  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 BASELINES = ["infless", "fast-gshare", "orion", "aquatope"]
 BUDGET = {"rounds": 10, "candidates": 128}  # of Aquatope's tuning
-PROFILES = {"phi 0.2": "", "phi 0.5": "-cpu50", "GPU 0.5": "-absolute50", "GPU 0.8": "-absolute80"}
+PROFILES = {"vCPU share 0.2": "", "vCPU share 0.5": "-cpu50", "GPU 0.5": "-absolute50", "GPU 0.8": "-absolute80"}
 APPLICATIONS = ["image-classification", "depth-recognition", "background-elimination", "expanded-image-classification"]
 HITS, POINTS, COST = "hits", "points", "cost"
 RANGES = {HITS: (61, 80), POINTS: (61, 80), COST: (47, 187)}
@@ -41,7 +41,7 @@ def logarithmic(u, low, high):
 
 # Axis, what it is, the law of a draw u in [0, 1), grade, source.
 AXES = [
-    ("profile", "latency profile: vCPUs carry phi of a recalled anchor; or the time on the GPU is measured, and vCPUs carry 0.5 or 0.8 of the rest",
+    ("profile", "latency profile: vCPUs carry this share of a recalled anchor; or the time on the GPU is measured, and vCPUs carry 0.5 or 0.8 of the rest",
      lambda u, w: choice(u, list(PROFILES)), "assumed", "`traces/profiles/README.md`"),
     ("sharing", "MIG slices, MPS, or MPS without interference", lambda u, w: choice(u, ["mig", "mps", "mps without interference"]),
      "recalled (MIG), assumed", "`platform.interference`"),
