@@ -258,7 +258,7 @@ def page(esgsim, results, figure=None):
     print(f"""# Which assumption flips which conclusion?
 
 We test {len(CONCLUSIONS)} conclusions of the main comparison in two worlds under {len(CHANGES) - 1} changes of one assumption at a time. Of these {len(changed)} cells,
-{flips} flip, {undecided} are undecided, {same} are decided as before the change, and {len(changed) - flips - undecided - same} are decided only after it.
+{flips} flip, {undecided} are undecided, {same} are decided as before the change, and {len(changed) - flips - undecided - same} are decided only after it. "Words" in `sim/README.md` explains the terms.
 """)
     for c in range(len(CONCLUSIONS)):
         print(sentence(told, c))

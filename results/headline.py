@@ -586,7 +586,7 @@ def page(path, data, figure=None):
         print("![Load that each scheduler sustains, as a share of the best scheduler's, in each world](../paper/headline-worlds.svg)\n")
     print(f"""**A load is sustained if {100 * THRESHOLD:g} % of the requests are in time.** A *world* is a set of GPUs, applications, a deadline (SLO), arrivals and a latency profile. Load 1 is the
 capacity of the cluster if every job uses its smallest configuration. Each scheduler runs at the best of its *listed settings*, chosen in each world on two seeds of their own.
-`{OURS}`, which is ours, runs with its defaults only.
+`{OURS}`, which is ours, runs with its defaults only. "Words" in `sim/README.md` explains the terms.
 
 <!-- begin headline -->
 {load_sentence(cells)}

@@ -152,7 +152,7 @@ Policies plan with wrong times, and executions take the true times: `planning` i
 factor of mean 1 and coefficient of variation *cv*, drawn for each function and configuration, × (1 + *bias*). At bias -0.2 policies plan as if
 everything ran 20 % faster. Each of the {seeds} seeds draws its own errors, arrivals and noise, the same for all policies, so the changes
 are paired by seed. ± is half of a 95 % interval (Student's t). `workloads/experiments/robustness.json` has the settings. `make robustness` writes this page
-and draws all policies against cv. The figure has the changes at cv {SHOWN:g}.
+and draws all policies against cv. The figure has the changes at cv {SHOWN:g}. "Words" in `sim/README.md` explains the terms.
 
 ![Change of hits at cv {SHOWN:g}, a row for each policy, a panel for each world](../paper/robustness.svg)
 """)

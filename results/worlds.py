@@ -324,7 +324,7 @@ def page(count, seed, esgsim, results):
     print(f"""# Where would ESG's published figures hold?
 
 ESG's abstract says that its hit rate is 61–80 % above that of four systems, and that it saves 47–187 % of cost. `REPRODUCING.md` judges both
-with one assumption changed at a time. Here all vary together: {count} worlds are drawn. ESG and the four systems run in each, with equal arrivals and noise.
+with one assumption changed at a time. Here all vary together: {count} worlds are drawn. ESG and the four systems run in each, with equal arrivals and noise. "Words" in `sim/README.md` explains the terms.
 
 {' '.join(sentences(counts, boxes, len(values)))}
 
