@@ -497,7 +497,7 @@ man: $(BUILD)/esgsim.1 ## write the manual page from the --help texts: build/esg
 DATA := REPRODUCING.md results/REALITY.md results/TRAININGS.md $(shell find workloads traces -type f \( -name '*.json' -o -name '*.csv' -o -name '*.gz' \
           -o -name '*.txt' -o -name '*.md' -o -name '*.sh' -o -name LICENSE \) 2>/dev/null) \
         $(wildcard plots/*.gp results/page/*.json results/page/page.* results/paper/*.json results/paper/headline-worlds.csv results/*.py results/reality/* results/python/esgsim*.* traces/capture/*.py traces/profiles/*.py)
-DOCS := $(wildcard *.md */*.md workloads/*/*.md results/pages/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg plots/gallery/*.svg sched/pictures/*.png)
+DOCS := $(wildcard *.md */*.md workloads/*/*.md results/pages/*.md traces/capture/*.md LICENSE CITATION.cff sim/*.svg sim/examples/*.c results/paper/*.svg plots/gallery/* sched/pictures/*.png)
 
 # A program that is not of these sources and this commit may be in use: it is left as it is, and what
 # is installed is built elsewhere.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws plots/gallery/*.svg from short runs and writes plots/GALLERY.md around them: `make gallery`. Needs gnuplot.
+# Draws plots/gallery/*.svg from short runs and writes plots/GALLERY.md around them: `make gallery`. Needs gnuplot and rsvg-convert.
 #
 #   gallery.sh ESGSIM
 set -eu
@@ -24,6 +24,18 @@ figure() {
     # shellcheck disable=SC2086
     mv "$work"/$file.svg "plots/gallery/$name.svg"
     printf '## %s\n\n%s\n\n    esgsim %s\n\n![%s](gallery/%s.svg)\n\n' "$name" "$sentence" "$*" "$sentence" "$name" >>"$page"
+}
+# pictures SENTENCE COMMAND NAME...: figures of one command that have too many dots for SVG.
+pictures() {
+    sentence=$1 command=$2
+    shift 2
+    # shellcheck disable=SC2086
+    show $command
+    printf '## %s\n\n%s\n\n    esgsim %s\n\n' "$1" "$sentence" "$command" >>"$page"
+    for name; do
+        rsvg-convert -w 1000 "$work/$name.svg" -o "plots/gallery/$name.png"
+        printf '![%s](gallery/%s.png)\n\n' "$name" "$name" >>"$page"
+    done
 }
 data() {
     printf '    esgsim %s\n' "$*" >>"$page"
@@ -65,3 +77,4 @@ figure arrivals arrivals-azure2021-200 "A trace of arrivals over time." plot tra
 figure tree tree-esg-queue-to-serve "A policy that was distilled into a tree." plot workloads/trees/esg.txt --out OUT
 figure dag dag-image-classification "An application of an experiment: its stages, and their groups." plot strict-light --only dag-image-classification --out OUT
 figure cluster cluster-strict-light "The cluster of an experiment." plot strict-light --only cluster --out OUT
+pictures "What is simulated against what real systems did: requests, trainings, frames." "verify reality --out OUT" reality reality-trainings curve-frames

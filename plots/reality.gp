@@ -22,7 +22,8 @@ slowest = 1.2 * slowest; quickest = quickest / 1.2
 width = wide(1200.0); entries = rows
 right = or_sized(74 + 7.0 * longest, 24); left = or_sized(66.0, 98.0); between = 80.0; narrowest = 200.0
 eval(fit_panels)
-tall = high(380, 150.0, 220.0); body = lines * tall
+if (!sized && panels > 3) { columns = 2; lines = (panels + 1) / 2 }
+tall = high(lines > 1 ? 240 : 380, 150.0, 220.0); body = lines * tall
 height = 34 + lines * (tall + or_sized(76, 82))
 count = rows; divide = "legend"; eval(fit_key); eval(begin)
 tall = tall * stretch; block = tall + or_sized(76, 82)

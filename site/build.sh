@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 rm -rf build/site
 mkdir -p build/site/pages
 find . -name build -prune -o -path ./tests -prune -o -name .git -prune -o -type f \
-    \( -name '*.md' ! -name ORIGIN.md -o -path './*.svg' -o -path './sched/pictures/*' -o -name LICENSE -o -name '*.gpl' \) -print |
+    \( -name '*.md' ! -name ORIGIN.md -o -path './*.svg' -o -path './sched/pictures/*' -o -path './plots/gallery/*' -o -name LICENSE -o -name '*.gpl' \) -print |
     while read -r file; do
         mkdir -p "build/site/pages/$(dirname "$file")"
         cp "$file" "build/site/pages/$file"

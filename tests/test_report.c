@@ -162,7 +162,7 @@ CASE(a_notice_of_many_runs_is_told_once_with_their_number)
     assert_contains(text, "note       fewer than five seeds: the intervals are rough (6 of 8 "
                           "runs, in light)\n");
     assert_contains(text, "WARNING    no model (2 of 8 runs, in light)\n");
-    assert_contains(text, "note       fixed times (2 of 8 runs, in light, heavy)\n");
+    assert_contains(text, "note       fixed times (2 of 8 runs, in both settings)\n");
     free(text);
     text = printed(&opened, report_json);
     JSON *root = cJSON_Parse(text);

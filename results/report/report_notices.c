@@ -65,12 +65,19 @@ const char *report_notice_where(const struct report *report, const struct counte
                       ? arena_text(report->arena, "%zu of %zu runs", notice->runs, runs)
                   : runs == 1 ? arena_text(report->arena, "the run")
                               : arena_text(report->arena, "all %zu runs", runs);
-    size_t count = 0;
-    for (size_t s = 0; notice->runs < runs && s < report->scenario_count; s++)
-        if (notice->in[s] && count++ < SETTINGS_LISTED)
-            arena_append(report->arena, &where, "%s%s", count == 1 ? ", in " : ", ",
-                         report->scenarios[s].title);
-    if (count > SETTINGS_LISTED)
-        arena_append(report->arena, &where, " and %zu more settings", count - SETTINGS_LISTED);
+    size_t count = 0, listed = 0;
+    for (size_t s = 0; s < report->scenario_count; s++)
+        count += notice->in[s];
+    if (notice->runs == runs)
+        return where;
+    if (count == report->scenario_count && count > 1)
+        arena_append(report->arena, &where, ", in %s settings",
+                     count == 2 ? "both" : arena_text(report->arena, "all %zu", count));
+    for (size_t s = 0; count < report->scenario_count && s < report->scenario_count; s++)
+        if (notice->in[s] && listed++ < SETTINGS_LISTED)
+            arena_append(report->arena, &where, "%s%s", listed == 1 ? ", in " : "; ",
+                         names_conditions(report->arena, report->scenarios[s].title));
+    if (listed > SETTINGS_LISTED)
+        arena_append(report->arena, &where, "; and %zu more settings", listed - SETTINGS_LISTED);
     return where;
 }

@@ -11,6 +11,7 @@
 #include "results/compare/compare.h"
 #include "results/report/table.h"
 #include "sim/base/arena.h"
+#include "sim/base/string_index.h"
 #include "sim/base/json.h"
 #include "sim/base/json_write.h"
 #include "sim/run/sweep_runner_plan.h"
@@ -275,6 +276,7 @@ struct verification {
     struct text_table *table; /* NULL: the rows become `runs` */
     cJSON *runs;
     struct sheet sheets[FIGURES];
+    struct string_index panels[FIGURES], lines[FIGURES];
     const char *set, *assumption; /* its first key */
     char group[256];              /* set and assumption of the rows above */
     size_t groups;                /* so far */
@@ -360,18 +362,20 @@ static void json_add(struct verification *all, const struct held *held)
     json_put(run, "largest_error_points %g correlation %g", held->largest, held->correlation);
 }
 
-static void latencies_draw(struct verification *all, size_t panel, size_t row,
-                           const struct held *held)
+/* Settings of one name have one colour in all sets. */
+static void latencies_draw(struct verification *all, const struct held *held)
 {
+    const size_t figure = held->trainings ? TRAININGS : LATENCIES;
+    const size_t row = (size_t)string_index_add(&all->lines[figure], held->setting);
     const struct look look = palette_series(row);
     const size_t step = 1 + held->requests / FIGURE_DOTS;
     const double unit = held->trainings ? 3600e3 : 1;
     char title[256];
-    (void)snprintf(title, sizeof title, "%s: %s", all->assumption, held->assumed);
+    (void)snprintf(title, sizeof title, "%s, %s: %s", all->set, all->assumption, held->assumed);
+    const size_t panel = (size_t)string_index_add(&all->panels[figure], title);
     for (size_t i = 0; i < held->requests; i += step)
-        sheet_row(&all->sheets[held->trainings ? TRAININGS : LATENCIES],
-                  "%zu %s %zu %s %g %g %s %x %d", panel + 1, title, row + 1, held->setting,
-                  row_ms(&held->rows[1][i]) / unit, row_ms(&held->rows[0][i]) / unit,
+        sheet_row(&all->sheets[figure], "%zu %s %zu %s %g %g %s %x %d", panel + 1, title, row + 1,
+                  held->setting, row_ms(&held->rows[1][i]) / unit, row_ms(&held->rows[0][i]) / unit,
                   held->trainings ? "h" : "ms", look.colour, look.point);
 }
 
@@ -419,7 +423,7 @@ static bool held_run(struct verification *all, const struct plan *plan, size_t r
     held->allocated_percent = held->trainings ? 100 * result.training->gpu_allocated : NAN;
     simulation_result_clear(&result);
     if (held->rows[0] != NULL)
-        latencies_draw(all, run / settings, run % settings, held);
+        latencies_draw(all, held);
     const bool good = held_compare(&setting, held, error);
     /* Of the first assumption. */
     if (good && !isnan(held->figures[COMPLETED].error) && run / settings < latencies)
@@ -540,5 +544,9 @@ bool reality_verify(const char *folder, bool json, FILE *out, struct error *erro
         text_table_print(all.table, 0, out);
     }
     figure_list_clear(&figures);
+    for (size_t f = 0; f < FIGURES; f++) {
+        string_index_clear(&all.panels[f]);
+        string_index_clear(&all.lines[f]);
+    }
     return good;
 }
