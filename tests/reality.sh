@@ -17,7 +17,7 @@ awk -F '":' '
     value == "{" { within = key "."; next }
     /}/ && within != "" { within = ""; next }
     { v[within key] = value }
-    /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] v["round"] v["wcet"] v["host time of a batch"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
+    /}/ && "set" in v { print v["set"] "|" v["turnaround"] v["efficiency"] v["round"] v["wcet"] v["hosttimeofabatch"] "|" v["latency"] "|" v["setting"] "|" v["mean_ms.error"] "|" \
         v["hit_rate.error"] "|" v["correlation"] "|" v["gpu_percent.error"] "|" v["largest_error_points"] "|" v["median_ms.error"]; delete v }' "$folder/out" >"$folder/rows"
 
 # holds NAME PREFIX COUNT CONDITION: the condition holds in each of COUNT rows of $folder/rows that
