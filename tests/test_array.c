@@ -32,42 +32,11 @@ CASE(test_reserve_refuses_what_no_size_holds)
     const size_t room_before = room;
     items[0] = 7;
     assert_false(array_reserve(&items, &room, SIZE_MAX / sizeof *items + 1, sizeof *items));
-    assert_false(array_reserve_zeroed(&items, &room, SIZE_MAX, sizeof *items));
+    assert_false(array_reserve(&items, &room, SIZE_MAX, sizeof *items));
     assert_ptr_equal(items, before);
     assert_int_equal(room, room_before);
     assert_int_equal(items[0], 7);
     free(items);
-}
-
-CASE(test_zeroed_clears_only_new_entries)
-{
-    OWNED(free) uint32_t *items = NULL;
-    size_t room = 0;
-    for (size_t i = 0; i < COUNT; i += 7) {
-        assert_true(array_reserve_zeroed(&items, &room, i + 1, sizeof *items));
-        assert_int_equal(items[i], 0);
-        items[i] = (uint32_t)i + 1;
-    }
-    for (size_t i = 0; i < room; i++)
-        assert_int_equal(items[i], i < COUNT && i % 7 == 0 ? i + 1 : 0);
-}
-
-/* Under the sanitizer a room that is too small shows in the writes. */
-CASE(test_extend_needs_no_room_variable)
-{
-    OWNED(free) size_t *items = NULL;
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_true(array_extend(&items, i, sizeof *items));
-        items[i] = i;
-    }
-    for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(items[i], i);
-    for (size_t i = 2; i < 70; i++) { /* the list became shorter and grows again */
-        assert_true(array_extend(&items, i, sizeof *items));
-        items[i] = i;
-    }
-    for (size_t i = 0; i < 70; i++)
-        assert_int_equal(items[i], i);
 }
 
 SUITE("array")

@@ -28,22 +28,3 @@ bool array_reserve(void *array, size_t *room, size_t wanted, size_t size)
     *room = more;
     return true;
 }
-
-bool array_reserve_zeroed(void *array, size_t *room, size_t wanted, size_t size)
-{
-    const size_t old = *room;
-    if (!array_reserve(array, room, wanted, size))
-        return false;
-    char *entries = NULL;
-    memcpy(&entries, array, sizeof entries);
-    if (*room > old)
-        memset(entries + old * size, 0, (*room - old) * size);
-    return true;
-}
-
-bool array_extend(void *array, size_t count, size_t size)
-{
-    size_t room = count;
-    const bool full = count == 0 || (count >= ROOM_FIRST && (count & (count - 1)) == 0);
-    return !full || array_reserve(array, &room, count + 1, size);
-}

@@ -13,12 +13,4 @@
  * last is given a copy of it. */
 bool array_reserve(void *array, size_t *room, size_t wanted, size_t size);
 
-/* The same; sets every byte of the new entries to 0. */
-bool array_reserve_zeroed(void *array, size_t *room, size_t wanted, size_t size);
-
-/* Makes room for one entry after `count`, without a variable for the room: it is a power of two.
- * The array must have grown by this function alone, from NULL. O(1) on average if it never shrinks.
- */
-bool array_extend(void *array, size_t count, size_t size);
-
 #endif
