@@ -35,10 +35,9 @@ static inline struct overrides warm(void)
 
 static inline struct experiment *parse(const char *json, const struct overrides *overrides)
 {
-    struct error error = {0};
     struct experiment *experiment =
-        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, &error);
-    assert_good(experiment != NULL, &error);
+        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear());
+    assert_good(experiment != NULL);
     return experiment;
 }
 

@@ -130,10 +130,9 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
-    struct error error = {0};
     const struct override override = {key, value};
-    struct experiment *experiment = load_or_fail(json, key != NULL ? &override : NULL, &error);
-    assert_good(experiment != NULL, &error);
+    struct experiment *experiment = load_or_fail(json, key != NULL ? &override : NULL, hear());
+    assert_good(experiment != NULL);
     return experiment;
 }
 
@@ -146,10 +145,8 @@ static inline struct experiment *load(const char *json)
 static inline void assert_text_refused(const char *json, const char *key, const char *value,
                                        const char *part)
 {
-    struct error error = {0};
     const struct override override = {key, value};
-    assert_null(load_or_fail(json, key != NULL ? &override : NULL, &error));
-    assert_input_error(&error, part);
+    assert_bad_input(load_or_fail(json, key != NULL ? &override : NULL, hear()), part);
 }
 
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
@@ -204,9 +201,8 @@ static inline bool run(const char *json, const struct policy *policy, struct log
 static inline void run_well_with(const char *json, const struct policy *policy, const char *key,
                                  double number, struct log *log, struct simulation_result *result)
 {
-    struct error error = {0};
-    if (!run_with(json, policy, key, number, log, result, &error))
-        fail_msg("%s: %s", policy != NULL ? policy->name : "its own policy", error.message);
+    if (!run_with(json, policy, key, number, log, result, hear()))
+        fail_msg("%s: %s", policy != NULL ? policy->name : "its own policy", heard.message);
 }
 
 static inline void run_well(const char *json, const struct policy *policy, struct log *log,

@@ -36,17 +36,16 @@ static inline pid_t sweep_start(const char *sweep_path, const struct sweep_runne
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    struct error error = {0};
     int out = open(messages != NULL ? messages : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
         _exit(99);
     guard_install();
-    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
-    bool good = sweep != NULL && sweep_runner_run(sweep, options, &error);
+    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, hear());
+    bool good = sweep != NULL && sweep_runner_run(sweep, options, hear());
     if (!good)
-        (void)fprintf(stderr, "%s\n", error.message);
+        (void)fprintf(stderr, "%s\n", heard.message);
     (void)fflush(NULL);
-    _exit(good ? 0 : error.kind == ERROR_INPUT ? 2 : 1);
+    _exit(good ? 0 : heard.kind == ERROR_INPUT ? 2 : 1);
 }
 
 static inline int sweep_wait(pid_t pid)

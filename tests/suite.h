@@ -76,11 +76,21 @@ static inline size_t trials(size_t whole)
 
 /* ---- What a test asserts --------------------------------------------------------------------- */
 
+/* What the call said of its failure that was last given hear(), which forgets what was before. */
+static struct error heard;
+
+static inline struct error *hear(void)
+{
+    heard.kind = ERROR_NONE;
+    heard.message[0] = '\0';
+    return &heard;
+}
+
 /* What follows is not reached where the call or the pointer is false: analysers see so by abort. */
-#define assert_good(good, error)                                                                   \
+#define assert_good(good)                                                                          \
     do {                                                                                           \
         if (!(good)) {                                                                             \
-            fail_msg("%s", (error)->message);                                                      \
+            fail_msg("%s", heard.message);                                                         \
             abort();                                                                               \
         }                                                                                          \
     } while (false)
@@ -91,12 +101,24 @@ static inline size_t trials(size_t whole)
             fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
     } while (false)
 
-/* Bad input, and what is said of it. */
-#define assert_input_error(error, part)                                                            \
+/* What was said of bad input, and of work that failed, in one line. */
+#define assert_said(of, part)                                                                      \
     do {                                                                                           \
-        assert_int_equal((error)->kind, ERROR_INPUT);                                              \
-        assert_contains((error)->message, part);                                                   \
+        assert_int_equal(heard.kind, of);                                                          \
+        assert_contains(heard.message, part);                                                      \
+        assert_null(strchr(heard.message, '\n'));                                                  \
     } while (false)
+#define assert_input_error(part) assert_said(ERROR_INPUT, part)
+
+/* The call fails, or its pointer is NULL, for bad input, or because the work failed. */
+#define assert_fails(call, of, part)                                                               \
+    do {                                                                                           \
+        if (call)                                                                                  \
+            fail_msg("does not fail: %s", #call);                                                  \
+        assert_said(of, part);                                                                     \
+    } while (false)
+#define assert_bad_input(call, part) assert_fails(call, ERROR_INPUT, part)
+#define assert_bad_run(call, part) assert_fails(call, ERROR_RUN, part)
 
 static inline void assert_distance(double value, double expected, double most, const char *file,
                                    int line)
@@ -114,6 +136,21 @@ static inline void assert_distance(double value, double expected, double most, c
     assert_absolute(value, expected, (most)*fabs((double)(expected)))
 
 /* ---- What a test is given -------------------------------------------------------------------- */
+
+/* A text as printf writes it, which lives to the end of the suite. */
+static inline char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline char *formatted(const char *format, ...)
+{
+    static struct arena *texts;
+    char *text = NULL;
+    va_list args;
+    if (texts == NULL)
+        texts = arena_create();
+    va_start(args, format);
+    arena_append_of(texts, &text, format, args);
+    va_end(args);
+    return text;
+}
 
 /* JSON with ' for " becomes JSON. */
 static inline char *json_requote(char *json)

@@ -266,10 +266,9 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     char json[WORLD_BYTES];
     world_build(json, &trickle);
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
     CLOSED(arena_clear) struct arena arena = {0};
     struct planner *planner =
-        planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, &error);
+        planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, hear());
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
     struct simulation_result result = {0};
@@ -387,8 +386,7 @@ CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
         static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
                                                "'later_batches':'any'"};
         for (size_t r = 0; r < 3; r++) {
-            char params[128];
-            snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
+            char *params = formatted("%s,%s", methods[m], readings[r]);
             run_open(&logs[r], "a: a=f b=f(a) c=f(b)", 1000, 0.8, params);
         }
         assert_same_rows(&logs[0], &logs[1]);
@@ -432,8 +430,7 @@ CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
     } choices[] = {{"fastest", false, 4}, {"cheapest", true, 1}, {"minimum", false, 1}};
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
-        char params[128];
-        snprintf(params, sizeof params, "'infeasible':'%s','recheck_limit':1000", choices[c].name);
+        char *params = formatted("'infeasible':'%s','recheck_limit':1000", choices[c].name);
         run_open(log, "a: a=f", 12, 0.1, params);
         assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
     }
@@ -555,10 +552,8 @@ CASE(batches_form_in_overload_if_late_jobs_ride)
     static const char *const late[] = {"lead", "ride"};
     struct log *log = log_one();
     for (size_t i = 0; i < 2; i++) {
-        char params[64];
         size_t jobs = 0;
-        snprintf(params, sizeof params, "'late':'%s'", late[i]);
-        run_open(log, "a: a=f b=f(a)", 20, 1.5, params);
+        run_open(log, "a: a=f b=f(a)", 20, 1.5, formatted("'late':'%s'", late[i]));
         for (size_t b = 0; b < log->batch_count; b++)
             jobs += log->batches[b].jobs;
         print_message("%s: %zu jobs in %zu batches\n", late[i], jobs, log->batch_count);

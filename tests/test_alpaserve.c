@@ -273,8 +273,7 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
  * cannot hold a function's fastest configuration, as one without a GPU, does not host it. */
 CASE(no_rule_is_broken_in_random_worlds_of_chains)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("alpaserve", &error);
+    const struct policy *policy = policy_find("alpaserve", hear());
     char json[WORLD_BYTES];
     uint64_t dropped = 0, most = 0;
     assert_non_null(policy);

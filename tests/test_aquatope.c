@@ -522,10 +522,9 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     for (uint64_t instance = 0; instance < instances; instance++) {
         struct chain chain;
         struct tuning tuning;
-        struct error error = {0};
         chain_create(&chain, instance);
         const struct tune_parameters settings = settings_default(batching, instance);
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, hear()));
         const struct configuration *a = &chain.all[0][tuning.configuration[0]];
         const struct configuration *b = &chain.all[1][tuning.configuration[1]];
         assert_true(batching == TUNE_PLANNED || (a->batch == 1 && b->batch == 1));
@@ -561,15 +560,14 @@ CASE(tuning_depends_on_its_seed_alone)
     struct chain chain;
     struct tuning first;
     struct tuning again;
-    struct error error = {0};
     bool differ = false;
     chain_create(&chain, 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
         const struct tune_parameters settings = settings_default(TUNE_PLANNED, seed);
         memset(&first, 0, sizeof first);
         memset(&again, 0, sizeof again);
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &first, &error));
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &again, &error));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &first, hear()));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &again, hear()));
         assert_memory_equal(&first, &again, sizeof first);
         static double latency;
         differ = differ || (seed > 0 && first.result.latency != latency);
@@ -582,13 +580,12 @@ CASE(a_slo_that_nothing_meets_is_said_to_be_so)
 {
     struct chain chain;
     struct tuning tuning;
-    struct error error = {0};
     chain_create(&chain, 1);
     sim_time_t fastest;
     chain_cheapest(&chain, TUNE_ALONE, 0, &fastest);
     chain.application.slo = fastest / 2;
     const struct tune_parameters settings = settings_default(TUNE_ALONE, 1);
-    assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
+    assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, hear()));
     assert_false(tuning.result.feasible);
     const sim_time_t time =
         chain.all[0][tuning.configuration[0]].time + chain.all[1][tuning.configuration[1]].time;
@@ -652,8 +649,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
 static struct simulation_result run_setup_well(const struct setup *setup, struct log *log)
 {
     struct simulation_result result = {0};
-    struct error error = {0};
-    assert_good(run_setup(setup, NULL, log, &result, &error), &error);
+    assert_good(run_setup(setup, NULL, log, &result, hear()));
     return result;
 }
 
@@ -748,9 +744,7 @@ CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
     stuck.decide = never_decide;
     const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
     struct simulation_result result;
-    struct error error = {0};
-    assert_false(run_setup(&setup, &stuck, &log, &result, &error));
-    assert_contains(error.message, "rule progress");
+    assert_bad_run(run_setup(&setup, &stuck, &log, &result, hear()), "rule progress");
 }
 
 CASE(the_same_seed_gives_the_same_run)
@@ -781,10 +775,9 @@ CASE(runs_of_all_seeds_have_the_vectors_of_one_tuning)
     bool differ = false;
     plans_of(&(struct setup){20, 1, "warm", ",'initial':2,'proposals':1"}, first);
     for (unsigned seed = 2; seed < 8; seed++) {
-        char params[64];
         plans_of(&(struct setup){20, seed, "warm", ",'initial':2,'proposals':1"}, plans);
         assert_memory_equal(plans, first, sizeof plans);
-        snprintf(params, sizeof params, ",'initial':2,'proposals':1,'tuning_seed':%u", seed);
+        char *params = formatted(",'initial':2,'proposals':1,'tuning_seed':%u", seed);
         plans_of(&(struct setup){20, 1, "warm", params}, plans);
         differ = differ || memcmp(plans, first, sizeof plans) != 0;
     }
@@ -840,10 +833,9 @@ CASE(what_is_remembered_is_what_tuning_would_find)
     size_t differ = 0;
     struct tuning before = {0};
     for (size_t i = 0; i < 3 * (sizeof changes / sizeof *changes); i++) {
-        struct error error = {0};
         const size_t change = i % (sizeof changes / sizeof *changes);
         struct experiment *experiment =
-            experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, &error);
+            experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, hear());
         assert_non_null(experiment);
         /* Later rounds change the settings as well. */
         settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
@@ -851,11 +843,11 @@ CASE(what_is_remembered_is_what_tuning_would_find)
         for (uint32_t a = 0; a < experiment->workload.application_count; a++) {
             struct tuning fresh = {0};
             assert_true(
-                tune_application(&arena, &experiment->workload, a, &settings, &fresh, &error));
+                tune_application(&arena, &experiment->workload, a, &settings, &fresh, hear()));
             for (int again = 0; again < 2; again++) {
                 struct tuning known = {0};
                 assert_true(tune_application_once(&arena, &experiment->workload, a, &settings,
-                                                  &known, &error));
+                                                  &known, hear()));
                 for (size_t s = 0; s < experiment->workload.applications[a].stage_count; s++)
                     assert_int_equal(known.configuration[s], fresh.configuration[s]);
                 assert_true(known.result.cost == fresh.result.cost);

@@ -198,17 +198,16 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
     struct log *log = log_one();
     for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
         RESULT result = {0};
-        struct error error = {0};
         table.meal = meal;
         table.finished = 0;
-        assert_int_equal(run(diamond, &glutton, log, &result, &error), meal == MEAL_NEVER);
+        assert_int_equal(run(diamond, &glutton, log, &result, hear()), meal == MEAL_NEVER);
         assert_int_equal(table.finished, 1);
         if (meal < MEAL_NEVER) {
-            assert_int_equal(error.kind, ERROR_RUN);
+            assert_int_equal(heard.kind, ERROR_RUN);
             assert_non_null(
-                strstr(error.message, "diamond: out of memory: 9223372036854775807 x 8"));
-            assert_contains(error.message, callbacks[meal]);
-            assert_contains(error.message, "policy glutton, seed 3");
+                strstr(heard.message, "diamond: out of memory: 9223372036854775807 x 8"));
+            assert_contains(heard.message, callbacks[meal]);
+            assert_contains(heard.message, "policy glutton, seed 3");
             assert_null(result.applications);
         }
     }
@@ -241,11 +240,10 @@ CASE(a_run_within_a_run_ends_alone)
     POLICY(nested, .state_bytes = sizeof(bool), .init = nested_init, .on_ready = glutton_on_ready,
            .decide = glutton_decide, .finish = nested_finish);
     RESULT result = {0};
-    struct error error = {0};
     struct log *log = log_one();
     table.meal = MEAL_INIT;
     table.finished = 0;
-    assert_true(run(diamond, &nested, log, &result, &error));
+    assert_true(run(diamond, &nested, log, &result, hear()));
     assert_int_equal(table.finished, 2);
 }
 

@@ -294,9 +294,7 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
     POLICY(hasty, .on_withdrawn = act_when_told, .decide = drop_the_first);
     struct log *log = log_one();
     struct simulation_result result = {0};
-    struct error error = {0};
-    assert_false(run(diamond, &hasty, log, &result, &error));
-    assert_contains(error.message, "rule timing: drop outside decide");
+    assert_bad_run(run(diamond, &hasty, log, &result, hear()), "rule timing: drop outside decide");
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------

@@ -33,27 +33,23 @@ static void write_table(const char *text)
 
 static void read_table(struct sample_set *set, const char *text)
 {
-    struct error error = {0};
     write_table(text);
-    assert_good(sample_table_read(set, path, &error), &error);
+    assert_good(sample_table_read(set, path, hear()));
 }
 
 static void expect_refusal(struct sample_set *set, const char *text, const char *message)
 {
-    struct error error = {0};
     write_table(text);
-    assert_false(sample_table_read(set, path, &error));
-    assert_input_error(&error, message);
+    assert_bad_input(sample_table_read(set, path, hear()), message);
     samples_clear(set);
 }
 
 static char *profile_text(const struct calibration *calibration,
                           const struct profile_options *options)
 {
-    struct error error = {0};
     char *text = NULL;
     MEMORY_STREAM(stream, text);
-    assert_good(calibration_write_profile(calibration, options, stream, &error), &error);
+    assert_good(calibration_write_profile(calibration, options, stream, hear()));
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -62,12 +58,11 @@ static char *profile_text(const struct calibration *calibration,
 static struct profile *make_profile(struct sample_set *set, const struct profile_options *options,
                                     struct calibration *calibration)
 {
-    struct error error = {0};
     assert_true(samples_reduce(set, NULL));
-    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
+    assert_good(calibration_run(set, NULL, NULL, calibration, hear()));
     STRING *text = profile_text(calibration, options);
-    struct profile *profile = profile_parse(text, "test", &error);
-    assert_good(profile != NULL, &error);
+    struct profile *profile = profile_parse(text, "test", hear());
+    assert_good(profile != NULL);
     return profile;
 }
 
@@ -323,12 +318,11 @@ CASE(infless_is_predicted_within_6_percent)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     assert_true(
-        sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
+        sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", hear()));
     assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 378);
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     const struct mean_error all = calibration_error(&calibration, FOLD_POINT, false);
     const struct mean_error inner = calibration_error(&calibration, FOLD_POINT, true);
     print_message("left out: %.2f %% of %zu, inner %.2f %%\n", 100 * all.mape, all.count,
@@ -359,15 +353,12 @@ CASE(faulty_marks_are_refused_with_their_place)
         {"\"law\": []", "law"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        char text[512];
-        struct error error = {0};
-        snprintf(text, sizeof text,
-                 "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
-                 "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
-                 "%s}}}",
-                 faults[i].keys);
-        assert_null(profile_parse(text, "marks.json", &error));
-        assert_input_error(&error, faults[i].message);
+        char *text =
+            formatted("{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
+                      "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
+                      "%s}}}",
+                      faults[i].keys);
+        assert_bad_input(profile_parse(text, "marks.json", hear()), faults[i].message);
     }
 }
 
@@ -382,9 +373,8 @@ static const char steep_law[] =
 
 CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 {
-    struct error error = {0};
-    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
-    assert_good(profile != NULL, &error);
+    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", hear());
+    assert_good(profile != NULL);
     const struct profile_function *f = profile_find(profile, "f");
     assert_relative(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
     assert_relative(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
@@ -396,9 +386,8 @@ CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 
 CASE(a_profile_without_marks_tells_cells_from_what_is_between)
 {
-    struct error error = {0};
     OWNED(profile_free)
-    struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
+    struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", hear());
     assert_non_null(profile);
     const struct profile_function *f = profile_find(profile, "resnet50");
     assert_int_equal(profile_origin_at(f, 8, 1, 40).source, PROFILE_MEASURED);
@@ -433,7 +422,6 @@ CASE(a_column_that_is_not_known_is_refused_selected_or_ignored)
 CASE(fractions_of_a_percent_make_the_unit_finer)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
     assert_int_equal(set.unit, 200);
     assert_int_equal(set.latencies[0].share, 100);
@@ -444,7 +432,7 @@ CASE(fractions_of_a_percent_make_the_unit_finer)
     assert_int_equal(set.latencies[1].share, 125);
     assert_int_equal(set.latencies[2].share, 333);
     assert_int_equal(set.latencies[3].share, 1000);
-    assert_false(samples_set_unit(&set, 7, "seven", &error));
+    assert_false(samples_set_unit(&set, 7, "seven", hear()));
 }
 
 CASE(a_table_without_shares_is_of_whole_gpus)
@@ -464,7 +452,6 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     static const struct profile_options options = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     assert_true(samples_reduce(&set, NULL));
@@ -472,7 +459,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     assert_relative(set.properties[0].per_item_mb, 30, 1e-9);
     assert_relative(set.latencies[0].cv, 0.02, 1e-9);
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     assert_relative(calibration_noise(&calibration, 0), 0.02, 1e-9);
     STRING *text = profile_text(&calibration, &options);
     JSON *root = cJSON_Parse(text);
@@ -523,22 +510,21 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     CLOSED(samples_clear) struct sample_set all = {0};
     CLOSED(samples_clear) struct sample_set part = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, seed);
-    assert_good(sample_table_read(&all, table, &error), &error);
+    assert_good(sample_table_read(&all, table, hear()));
     assert_true(samples_reduce(&all, NULL));
-    assert_true(samples_set_unit(&part, all.unit, table, &error));
+    assert_true(samples_set_unit(&part, all.unit, table, hear()));
     OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
     assert_non_null(seen);
     for (size_t i = 0; i < all.functions.count; i++) {
         uint32_t index = 0;
-        assert_true(samples_function(&part, all.functions.names[i], &index, &error));
+        assert_true(samples_function(&part, all.functions.names[i], &index, hear()));
     }
     for (size_t i = 0; i < all.latency_count; i++) {
         seen[i] = gsl_rng_uniform(rng) < known;
         if (seen[i])
-            assert_true(samples_add_latency(&part, &all.latencies[i], &error));
+            assert_true(samples_add_latency(&part, &all.latencies[i], hear()));
     }
     OWNED(profile_free) struct profile *profile = make_profile(&part, &options, &calibration);
     compare_unseen(profile, &all, seen, unseen);
@@ -594,7 +580,6 @@ static void random_table(gsl_rng *rng, struct sample_set *set)
 /* An experiment whose SLO and load are relative to the reference. */
 static struct experiment *experiment_on(const char *profile)
 {
-    struct error error = {0};
     STRING *json = NULL;
     assert_true(
         asprintf(
@@ -607,8 +592,8 @@ static struct experiment *experiment_on(const char *profile)
             "\"poisson\",\"load\":0.5},\"slo\":{\"factor\":1.2},\"policy\":{\"name\":\"fifo\"},"
             "\"requests\":10}",
             profile) > 0);
-    struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
-    assert_good(experiment != NULL, &error);
+    struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, hear());
+    assert_good(experiment != NULL);
     return experiment;
 }
 
@@ -621,11 +606,10 @@ CASE(a_full_grid_moves_no_slo_and_no_load)
     for (int table = 0; table < 6; table++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        struct error error = {0};
         struct experiment *on[2];
         random_table(rng, &set);
         assert_true(samples_reduce(&set, NULL));
-        assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+        assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
         for (int i = 0; i < 2; i++) {
             STRING *text = profile_text(&calibration, &options[i]);
             on[i] = experiment_on(text);
@@ -666,9 +650,7 @@ CASE(evidence_counts_the_cells_that_are_predicted)
         const struct profile_options options = {.full_grid = cases[i].full};
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        char text[256];
-        snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
-        read_table(&set, text);
+        read_table(&set, formatted("model,batch,mps_pct,latency_ms\n%s", cases[i].table));
         if (cases[i].evidence != NULL)
             set.evidence = arena_text(samples_memory(&set), "%s", cases[i].evidence);
         OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
@@ -728,14 +710,13 @@ static size_t repeats_leave_out(struct sample_set *set, size_t cells, size_t fol
 CASE(the_error_of_a_measured_cell_is_that_of_its_repeats)
 {
     enum { CELLS = 140, REPEATS = 161 };
-    struct error error = {0};
     size_t all = 0, within[PROFILE_QUANTILES] = {0};
     for (size_t fold = 0; fold < 5; fold++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear)
         struct calibration calibration = {.arena = arena_create(), .set = &set};
         struct latency_sample out[REPEATS];
-        assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
+        assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, hear()));
         assert_int_equal(set.latency_count, CELLS + REPEATS);
         const size_t count = repeats_leave_out(&set, CELLS, fold, out);
         assert_true(samples_reduce(&set, NULL));

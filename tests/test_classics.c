@@ -87,9 +87,8 @@ static bool look_decision(void *context, const struct decision_row *row, struct 
 static uint64_t look_run(const char *json, const char *name, const char *key, double number,
                          look_check check, struct log *log, struct simulation_result *result)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find(name, &error);
-    assert_good(policy != NULL, &error);
+    const struct policy *policy = policy_find(name, hear());
+    assert_good(policy != NULL);
     struct policy watched = *policy;
     watched.decide = look_decide;
     struct look look = {.log = log};
@@ -101,8 +100,8 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
     OWNED(free) double *values = policy_values(policy, key, number);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
+    if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, hear()))
+        fail_msg("%s: %s", policy->name, heard.message);
     looking = NULL;
     late_batches += look.late;
     return look.choices;

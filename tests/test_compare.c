@@ -40,16 +40,15 @@ static void pair_clear(struct pair *pair)
 
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
-    struct error error = {0};
     RESULT result = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     bool good = policy != NULL &&
-                store_begin_experiment(store, experiment, policy, values, 0, true, &error);
+                store_begin_experiment(store, experiment, policy, values, 0, true, hear());
     const struct recorder recorder = store_recorder(store);
-    good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
-           store_end_run(store, &result, &error);
-    assert_good(good, &error);
+    good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()) &&
+           store_end_run(store, &result, hear());
+    assert_good(good);
 }
 
 /* As a GPU would say of itself; the tests' own, in files that are gone after them. */
@@ -68,7 +67,6 @@ static void describe_gpu(void *context, struct execution *execution)
 static void replay_into(struct store *store, const struct experiment *experiment, double factor,
                         double jitter_cv, bool gpu)
 {
-    struct error error = {0};
     RESULT result = {0};
     if (experiment == NULL)
         return;
@@ -77,11 +75,10 @@ static void replay_into(struct store *store, const struct experiment *experiment
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     struct replay_target target = replay_rehearsal(rehearsal);
     struct resolved_run run = {.experiment = (struct experiment *)experiment};
-    run.policy = policy_resolve(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, hear());
     if (gpu)
         target.describe = describe_gpu;
-    if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run.policy != NULL && replay_record(store, &run, &target, &result, hear()));
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */
@@ -90,11 +87,10 @@ static struct pair pair_make(struct experiment *const simulated[], size_t simula
                              double factor, double jitter_cv, bool gpu)
 {
     struct pair pair = {{{0}}};
-    struct error error = {0};
     struct store *stores[2];
     for (size_t s = 0; s < 2; s++) {
         path_make(pair.paths[s]);
-        stores[s] = store_create(pair.paths[s], &error);
+        stores[s] = store_create(pair.paths[s], hear());
         assert_non_null(stores[s]);
     }
     for (size_t i = 0; i < simulated_count; i++)
@@ -106,7 +102,7 @@ static struct pair pair_make(struct experiment *const simulated[], size_t simula
     for (size_t i = 0; i < replayed_count; i++)
         experiment_free(replayed[i]);
     for (size_t s = 0; s < 2; s++)
-        assert_true(store_finish(stores[s], &error));
+        assert_true(store_finish(stores[s], hear()));
     return pair;
 }
 
@@ -118,19 +114,14 @@ static struct pair pair_of(struct experiment *simulated, struct experiment *repl
 
 static struct comparison *compare(const struct pair *pair)
 {
-    struct error error = {0};
-    struct comparison *against = compare_load(pair->paths[0], pair->paths[1], &error);
-    assert_good(against != NULL, &error);
+    struct comparison *against = compare_load(pair->paths[0], pair->paths[1], hear());
+    assert_good(against != NULL);
     return against;
 }
 
 static void refused(const struct pair *pair, const char *says)
 {
-    struct error error = {0};
-    assert_null(compare_load(pair->paths[0], pair->paths[1], &error));
-    assert_contains(error.message, says);
-    assert_null(strchr(error.message, '\n'));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(compare_load(pair->paths[0], pair->paths[1], hear()), says);
 }
 
 /* A random world with three applications, under a policy. */
@@ -257,9 +248,8 @@ CASE(figures_are_those_of_the_rows)
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     for (size_t s = 0; s < 2; s++) {
-        struct error error = {0};
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, hear());
         assert_non_null(record);
         for (uint32_t a = 0; a < 3; a++) {
             static const double shares[] = {0.5, 0.9, 0.95, 0.99, 0.999};
@@ -319,9 +309,8 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     size_t counted[2][16] = {{0}};
     double jobs[2] = {0}, execution[2] = {0};
     for (size_t s = 0; s < 2; s++) {
-        struct error error = {0};
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
+        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, hear());
         assert_non_null(record);
         for (size_t i = 0; i < record->batch_count; i++) {
             const struct batch_row *row = &record->batches[i];
@@ -352,8 +341,7 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
     const size_t count = trials(40);
     size_t held = 0;
     for (unsigned trial = 0; trial < count; trial++) {
-        char seed[16];
-        snprintf(seed, sizeof seed, "%u", trial + 1);
+        char *seed = formatted("%u", trial + 1);
         PAIR pair = pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
         OWNED(compare_free) struct comparison *against = compare(&pair);
         const struct compare_figure *figure = &whole(&against->runs[0])->figures[COMPARE_EXECUTION];
@@ -459,9 +447,8 @@ typedef bool print(const struct comparison *against, FILE *out, struct error *er
 static char *printed(const struct comparison *against, print *function)
 {
     char *text = NULL;
-    struct error error = {0};
     MEMORY_STREAM(out, text);
-    assert_true(function(against, out, &error));
+    assert_true(function(against, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -528,16 +515,15 @@ static char *file_read(const char *path)
 static void figure_make(const struct comparison *against, char **csv, char **svg)
 {
     char folder[] = "/tmp/esgsim-figure-XXXXXX";
-    struct error error = {0};
     assert_non_null(mkdtemp(folder));
     CLOSED(figure_list_clear) struct figure_list list = {.folder = folder};
-    assert_good(plot_compare(against, &list, &error), &error);
+    assert_good(plot_compare(against, &list, hear()));
     assert_int_equal(list.count, 1);
     assert_string_equal(list.figures[0].script, "simulated-against-real");
     *csv = file_read(list.figures[0].csv);
     *svg = NULL;
-    if (gnuplot_check(&error)) {
-        assert_good(plot_draw(&list, "svg", &error), &error);
+    if (gnuplot_check(hear())) {
+        assert_good(plot_draw(&list, "svg", hear()));
         *svg = file_read(list.figures[0].picture);
         unlink(list.figures[0].picture);
     }

@@ -162,14 +162,13 @@ CASE(counts_per_invoker_are_counts_times_the_invokers)
         {"{'per_invoker':0}", "0"},
     };
     static const char path[] = "workloads/experiments/strict-light.json";
-    struct error error = {0};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct experiment *e[2];
         for (size_t k = 0; k < 2; k++) {
             STRING *value = json_requote(strdup(same[i][k]));
             const struct override override = {"platform.initial", value};
-            e[k] = experiment_load(path, &override, 1, &error);
-            assert_good(e[k] != NULL, &error);
+            e[k] = experiment_load(path, &override, 1, hear());
+            assert_good(e[k] != NULL);
         }
         assert_string_equal(e[0]->hash, e[1]->hash);
         experiment_free(e[0]);
@@ -183,9 +182,8 @@ CASE(the_papers_settings_grow_with_the_cluster)
                                         "workloads/experiments/moderate-normal.json",
                                         "workloads/experiments/relaxed-heavy.json"};
     static const struct override many = {"cluster.invokers.0.count", "1000"};
-    struct error error = {0};
     for (size_t i = 0; i < 3; i++) {
-        EXPERIMENT *e = experiment_load(paths[i], &many, 1, &error);
+        EXPERIMENT *e = experiment_load(paths[i], &many, 1, hear());
         assert_non_null(e);
         for (size_t f = 0; f < e->workload.function_count; f++)
             assert_int_equal(e->platform.initial_counts[f], 5000);
@@ -222,7 +220,6 @@ CASE(counts_that_cannot_be_are_refused)
 {
     const char *world = SERVED("", "'initial':'warm'", "5");
     struct simulation_result result;
-    struct error error = {0};
     assert_text_refused(world, "platform.initial", "{'per_invoker':-1}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':1.5}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':5592406}",
@@ -231,9 +228,9 @@ CASE(counts_that_cannot_be_are_refused)
                         "per_invoker.h: \"h\" is no function in use");
     assert_text_refused(world, "platform.initial", "{'per_invokers':1}", "is no function in use");
     /* 64 containers of f fill an invoker. */
-    assert_false(
-        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, &result, &error));
-    assert_input_error(&error, "memory holds only 192 of 195");
+    assert_bad_input(
+        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, &result, hear()),
+        "memory holds only 192 of 195");
 }
 
 /* A function may have the name of the key. */

@@ -830,10 +830,9 @@ CASE(samples_fewer_than_asked_for_are_refused)
     char json[WORLD_BYTES];
     struct log *log = log_one();
     struct simulation_result result = {0};
-    struct error error = {0};
     world_random(json, 1, true);
-    assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
-    assert_input_error(&error, "window");
+    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, hear()),
+                     "window");
 }
 
 SUITE("dilu")

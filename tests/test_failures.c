@@ -35,15 +35,13 @@ KEEPER(row_training, training_result_row, rows.trainings, rows.training_count)
 static void run_failing(const char *json, struct simulation_result *result)
 {
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     const struct recorder recorder = {
         .outage = row_outage, .training = row_training, .lease = row_lease};
     memset(&rows, 0, sizeof rows);
-    if (policy == NULL ||
-        !simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
-        fail_msg("%s", error.message);
+    assert_good(policy != NULL);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, result, hear()));
 }
 
 /* An experiment with the trainings of `trace` on invokers of one GPU. */
@@ -73,9 +71,8 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
 {
     enum { PIECES = 20000 };
     const double m = 1000, r = 100, c = 300;
-    char trace[64];
     RESULT result = {0};
-    (void)snprintf(trace, sizeof trace, "0,a,0,%.0f,1\n", PIECES * c);
+    char *trace = formatted("0,a,0,%.0f,1\n", PIECES * c);
     run_failing(world_of(trace, 1, ", 'restart': 'none', 'checkpoint_s': 300",
                          "'mtbf_s': 1000, 'mttr_s': 100"),
                 &result);
@@ -351,13 +348,12 @@ CASE(a_scaler_waits_for_invokers_that_are_down_for_weeks)
 {
     char json[WORLD_BYTES] = "";
     RESULT result = {0};
-    struct error error = {0};
     world_add(json, "%s", diamond);
     world_replace(json, "'prewarm':'none'",
                   "'sample_interval_s':1e5,"
                   "'failures':{'outages':[[0,0,1.1e6],[1,0,1.1e6]]}");
     world_replace(json, "'requests':800", "'requests':20");
-    assert_good(run(json, policy_find("dilu", NULL), NULL, &result, &error), &error);
+    assert_good(run(json, policy_find("dilu", NULL), NULL, &result, hear()));
     assert_int_equal(result.overall.requests, 20);
 }
 
@@ -427,12 +423,8 @@ CASE(bad_failures_are_refused_by_key)
         {"'mtbf_s': 0, 'mttr_s': 1", "platform.failures.mtbf_s"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
-        struct experiment *experiment = experiment_parse(
-            world_of("0,a,0,9,1\n", 2, "", cases[c].failures), "world.json", ".", NULL, 0, &error);
-        if (experiment != NULL || error.kind != ERROR_INPUT ||
-            strstr(error.message, cases[c].message) == NULL)
-            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : error.message);
+        const char *json = world_of("0,a,0,9,1\n", 2, "", cases[c].failures);
+        assert_text_refused(json, NULL, NULL, cases[c].message);
     }
 }
 

@@ -291,10 +291,9 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
         EXPERIMENT *experiment = load(json);
         const struct workload *workload = &experiment->workload;
         const uint32_t max_batch = 1 + pick(rng, 4);
-        struct error error = {0};
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, &error);
+            planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, hear());
         assert_non_null(planner);
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const sim_time_t budget = (sim_time_t)(gsl_rng_uniform(rng) * 150e6);

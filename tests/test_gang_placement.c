@@ -109,13 +109,12 @@ static bool decide(char *text, unsigned *checks)
 CASE(the_prototypes_decisions_are_reproduced)
 {
     CLOSED(line_reader_close) struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
     unsigned cases = 0;
     unsigned placed = 0;
     unsigned checks = 0;
-    assert_true(line_reader_open(&lines, "tests/data/training/sjf_bsbf_decisions.txt.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+    assert_true(line_reader_open(&lines, "tests/data/training/sjf_bsbf_decisions.txt.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         placed += decide(line, &checks) ? 1 : 0;
         cases++;
     }

@@ -23,11 +23,10 @@ static bool keep_row(void *context, const struct training_result_row *row, struc
 
 static void train(const char *json)
 {
-    struct error error = {0};
     RESULT result = {0};
     const struct recorder recorder = {.training = keep_row};
     finished = 0;
-    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, hear()));
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -40,16 +39,13 @@ static void train(const char *json)
 CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
 {
     CLOSED(line_reader_close) struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
-    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
-        char json[2048];
+    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         assert_string_equal(next_word(&line), "trace3");
         const char *order = next_word(&line);
         const size_t count = (size_t)next_number(&line);
-        snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{" CLUSTER(
                 "8", "8") ", 'training': {'models': 'workloads/models/muri-v100.json', 'arrivals': "
                           "{'process': 'trace', 'file': 'traces/trainings/muri_trace3.csv.gz'}}, "
@@ -59,7 +55,7 @@ CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
         train(json);
         assert_int_equal(finished, count);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
+            assert_int_equal(line_reader_next(&lines, &line, hear()), LINE_READ);
             const size_t id = (size_t)next_number(&line);
             (void)next_number(&line);
             const double finish = next_number(&line);
@@ -84,15 +80,13 @@ static const char *training_rules = ""; /* further keys of "training" */
 static void run_specs(const struct spec *specs, size_t count, const char *cluster,
                       const char *policy)
 {
-    char json[4096];
     FILE *file = fopen(trace_path, "w");
     assert_non_null(file);
     for (size_t i = 0; i < count; i++)
         assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
                             specs[i].iterations, specs[i].gpus) > 0);
     assert_int_equal(fclose(file), 0);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{%s, 'training': {'models': {'name': 'm', 'models': {'a': {'iteration_s': 1, 'restart_s': "
         "7, 'gpu_memory_mb': 9000}, 'b': {'iteration_s': 1, 'restart_s': 3, 'gpu_memory_mb': "
         "9000}, 'c': {'iteration_s': 1, 'gpu_memory_mb': 20000, 'sub_batches': {'most': 8, "
@@ -248,10 +242,8 @@ CASE(the_defaults_are_the_named_systems)
 /* w is as fast as its vCPUs, up to its demand of 4; l needs one. */
 static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
 {
-    char json[2048];
     trace_is(trace);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'vcpus': %u, 'memory_mb': 8192, 'gpus': [{'model': 'V100', "
         "'sharing': 'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': "
         "'m', 'vcpus': [1, 2, 3, 4], 'memory_gb': [1], 'base': {'vcpus': 4, 'memory_gb': 1}, "
@@ -515,32 +507,29 @@ CASE(a_gang_that_never_fits_is_bad_input)
         {small_and_large, "sjf-bsbf", ", 'gpu_memory_mb': 9000", 2, "memory than the smallest GPU"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
-        struct error error = {0};
         struct simulation_result result = {0};
         double *values = NULL;
         char trace[64];
         snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
         trace_is(trace);
-        snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster': {'invokers': [%s]}, 'training': {'models': {'name': 'm', 'models': {'a': "
             "{'iteration_s': 1, 'share': {'request': 0.1}}, 'b': {'iteration_s': 1%s, 'share': "
             "{'request': 0.3}}}, 'pairs': {'default': 'none'}}, 'arrivals': {'process': 'trace', "
             "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
             cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
         EXPERIMENT *experiment = load(json);
-        const struct policy *policy = policy_resolve(experiment, &values, &error);
+        const struct policy *policy = policy_resolve(experiment, &values, hear());
         assert_non_null(policy);
-        const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
+        const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, hear());
         const char *expected = cases[c].message != NULL ? cases[c].message : "";
         if (good != (cases[c].message == NULL))
-            fail_msg("case %zu: %s", c, good ? "the run ends well" : error.message);
+            fail_msg("case %zu: %s", c, good ? "the run ends well" : heard.message);
         if (good)
             simulation_result_clear(&result);
-        else if (error.kind != ERROR_INPUT || strstr(error.message, expected) == NULL ||
-                 strstr(error.message, "training: training 9 of /tmp/") == NULL)
-            fail_msg("case %zu: %s", c, error.message);
+        else if (heard.kind != ERROR_INPUT || strstr(heard.message, expected) == NULL ||
+                 strstr(heard.message, "training: training 9 of /tmp/") == NULL)
+            fail_msg("case %zu: %s", c, heard.message);
     }
 }
 

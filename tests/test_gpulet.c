@@ -250,8 +250,7 @@ CASE(every_plan_keeps_its_promises)
 
 static const struct policy *gpulet(void)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("gpulet", &error);
+    const struct policy *policy = policy_find("gpulet", hear());
     assert_non_null(policy);
     return policy;
 }

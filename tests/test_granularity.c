@@ -97,12 +97,11 @@ CASE(a_configuration_that_no_gpu_can_hold_is_left_out)
     EXPERIMENT *joined =
         load_with(THREE(NOISY("0"), NONE), "cluster.invokers.0.gpus.0.memory_mb", "1300");
     assert_int_equal(joined->workload.function_count, 3);
-    struct error error = {0};
     STRING *text = json_requote(strdup(THREE(NOISY("0"), NONE)));
     const struct override overrides[] = {{"cluster.invokers.0.gpus.0.memory_mb", "1300"},
                                          {"granularity", "fused"}};
-    EXPERIMENT *fused = experiment_parse(text, "e.json", ".", overrides, 2, &error);
-    assert_good(fused != NULL, &error);
+    EXPERIMENT *fused = experiment_parse(text, "e.json", ".", overrides, 2, hear());
+    assert_good(fused != NULL);
     assert_int_equal(fused->workload.functions[0].configuration_count, 2); /* batch 1 */
     assert_null(cell_of(&fused->workload.functions[0], 2, 1, 1));
 }
@@ -396,21 +395,20 @@ CASE(random_groups_of_random_dags_are_contracted_or_refused_for_a_path_that_retu
         }
         char json[WORLD_BYTES] = "";
         bool edge[STAGES][STAGES], path[STAGES][STAGES], cyclic = false;
-        struct error error = {0};
         write_drawn(&drawn, json);
         contract(&drawn, edge, path);
         for (int s = 0; s < STAGES; s++)
             cyclic |= path[s][s];
-        EXPERIMENT *experiment = experiment_parse(json, "e.json", ".", NULL, 0, &error);
+        EXPERIMENT *experiment = experiment_parse(json, "e.json", ".", NULL, 0, hear());
         if (experiment != NULL) {
             assert_false(cyclic);
             assert_contracted(&drawn, edge, &experiment->workload);
             taken++;
             continue;
         }
-        assert_input_error(&error, "application \"drawn\"");
-        const char *group = strstr(error.message, "leaves group \"");
-        const char *stage = strstr(error.message, "from stage \"");
+        assert_input_error("application \"drawn\"");
+        const char *group = strstr(heard.message, "leaves group \"");
+        const char *stage = strstr(heard.message, "from stage \"");
         assert_true(cyclic && group != NULL && stage != NULL);
         const int g = home_of_name(&drawn, group + 14);
         const int s = home(&drawn, home_of_name(&drawn, stage + 12));

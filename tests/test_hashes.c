@@ -13,14 +13,13 @@ enum { LINE = 256 };
 /* "FILE HASH", and of a sweep the last run's hash after that. */
 static void line_of(const char *path, char line[LINE])
 {
-    struct error error = {0};
     OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
     struct experiment *first =
-        sweep == NULL ? experiment_load(path, NULL, 0, &error) : sweep_experiment(sweep, 0, &error);
+        sweep == NULL ? experiment_load(path, NULL, 0, hear()) : sweep_experiment(sweep, 0, hear());
     struct experiment *last =
-        sweep == NULL ? NULL : sweep_experiment(sweep, sweep->run_count - 1, &error);
+        sweep == NULL ? NULL : sweep_experiment(sweep, sweep->run_count - 1, hear());
     if (first == NULL || (sweep != NULL && last == NULL))
-        fail_msg("%s: %s", path, error.message);
+        fail_msg("%s: %s", path, heard.message);
     snprintf(line, LINE, "%s %s%s%s\n", path, first->hash, last == NULL ? "" : " ",
              last == NULL ? "" : last->hash);
     experiment_free(first);

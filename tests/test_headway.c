@@ -88,13 +88,12 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
 
 static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
-    struct error error = {0};
     const struct suffix_inputs inputs = {world->risks[0],        UNITS + 1,
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
     struct suffix *suffix =
-        suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
-    assert_good(suffix != NULL, &error);
+        suffix_create(arena, &world->workload, &world->settings, &inputs, hear());
+    assert_good(suffix != NULL);
     return suffix;
 }
 
@@ -377,11 +376,10 @@ static double after_a_burst(double late)
                                 .requests = 400};
     char json[WORLD_BYTES];
     RESULT result = {0};
-    struct error error = {0};
     world_build(json, &world);
     EXPERIMENT *experiment = load(json);
     OWNED(free) double *values = policy_values(policy, "late", late);
-    assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, &error), &error);
+    assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
     return result.overall.slo_hit_rate;
 }
 
@@ -448,12 +446,10 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         for (int i = 0; i < 2; i++) {
             EXPERIMENT *experiment = load(json);
             RESULT result = {0};
-            struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
             assert_good(
-                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error),
-                &error);
+                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, hear()));
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {

@@ -720,9 +720,8 @@ static bool watched_decide(void *state, struct platform *platform)
 
 static struct policy watch(void)
 {
-    struct error error = {0};
-    inner = policy_find("infless", &error);
-    assert_good(inner != NULL, &error);
+    inner = policy_find("infless", hear());
+    assert_good(inner != NULL);
     struct policy watched = *inner;
     watched.init = watched_init;
     watched.decide = watched_decide;
@@ -885,9 +884,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);
     RESULT result = {0};
-    struct error error = {0};
-    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error),
-                &error);
+    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, hear()));
     uint64_t by_batch[5] = {0};
     uint64_t jobs[5] = {0};
     uint64_t full = 0;

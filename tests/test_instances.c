@@ -54,8 +54,7 @@ POLICY(script, .state_bytes = sizeof(struct script), .init = script_init, .on_ti
 static char *world(const char *initial, unsigned interval_ms, unsigned requests)
 {
     static char json[WORLD_BYTES];
-    char platform[64];
-    snprintf(platform, sizeof platform, "'initial':'%s','interference':true", initial);
+    char *platform = formatted("'initial':'%s','interference':true", initial);
     world_build(json, &(struct world){.invokers = 2,
                                       .memory_mb = 2000,
                                       .model = "A30",
@@ -581,13 +580,12 @@ CASE(each_broken_rule_ends_the_run_and_is_named)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RESULT result = {0};
-        struct error error = {0};
         struct policy policy = script;
         script_next = (struct script){.step = cases[i].step};
         if (cases[i].step == spin)
             policy.decide = spin_decide;
-        assert_false(run(world("warm", 1000, 3), &policy, &rows, &result, &error));
-        assert_contains(error.message, cases[i].message);
+        assert_bad_run(run(world("warm", 1000, 3), &policy, &rows, &result, hear()),
+                       cases[i].message);
     }
 }
 

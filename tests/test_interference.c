@@ -27,13 +27,12 @@ static gsl_rng *make_rng(unsigned long seed)
 
 static void add_side(struct sample_set *set, uint32_t group, size_t function, double slowdown)
 {
-    struct error error = {0};
     char name[2] = {(char)('a' + function), '\0'};
     struct co_run run = {
         .group = group, .location = group, .batch = 1, .share = 5, .slowdown = slowdown, .cv = NAN};
     set->unit = 10;
-    assert_true(samples_function(set, name, &run.function, &error));
-    assert_true(samples_add_co_run(set, &run, &error));
+    assert_true(samples_function(set, name, &run.function, hear()));
+    assert_true(samples_add_co_run(set, &run, hear()));
 }
 
 static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, double of_b)
@@ -46,9 +45,8 @@ static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, do
 static struct unseen_pairs measure(const struct sample_set *set)
 {
     struct unseen_pairs unseen = {0};
-    struct error error = {0};
     struct arena *arena = arena_create();
-    assert_good(unseen_pairs_measure(set, arena, &unseen, &error), &error);
+    assert_good(unseen_pairs_measure(set, arena, &unseen, hear()));
     arena_destroy(arena);
     return unseen;
 }
@@ -136,7 +134,6 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
         double truth[MOST][MOST], means[MOST][MOST];
         CLOSED(samples_clear) struct sample_set set = {0};
         struct interference law;
-        struct error error = {0};
         for (size_t i = 0; i < MOST; i++)
             for (size_t j = i + 1; j < MOST; j++) {
                 double a[2], b[2];
@@ -150,7 +147,7 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
                 means[i][j] = (a[0] + a[1]) / 2;
                 means[j][i] = (b[0] + b[1]) / 2;
             }
-        assert_true(interference_law_fit(INTERFERENCE_PAIRS, &set, NULL, &law, &error));
+        assert_true(interference_law_fit(INTERFERENCE_PAIRS, &set, NULL, &law, hear()));
         for (size_t i = 0; i < MOST; i++)
             for (size_t j = 0; j < MOST; j++)
                 if (i != j) {
@@ -166,8 +163,7 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 
 static void read_pairs(struct sample_set *set)
 {
-    struct error error = {0};
-    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error), &error);
+    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", hear()));
     assert_true(samples_reduce(set, NULL));
 }
 
@@ -186,9 +182,8 @@ CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(interference_fit_clear) struct interference_fit fit = {0};
-    struct error error = {0};
     read_pairs(&set);
-    assert_true(interference_calibrate(&set, &fit, &error));
+    assert_true(interference_calibrate(&set, &fit, hear()));
     assert_true(fit.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.032);
     assert_true(fit.met[INTERFERENCE_PAIRS][0].mape < 0.026);
     assert_true(fit.met[INTERFERENCE_PAIRS][1].mape < 0.025);

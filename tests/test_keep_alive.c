@@ -34,7 +34,6 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
 {
     struct bench bench = {.policy = keep_alive_find(name), .experiment = load(diamond)};
     double values[KEEP_ALIVE_VALUES] = {0};
-    struct error error = {0};
     assert_non_null(bench.policy);
     for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         values[i] = bench.policy->parameters[i].fallback;
@@ -47,10 +46,10 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     assert_non_null(bench.arena);
     bench.state = arena_allocate(bench.arena, 1, bench.policy->state_bytes);
     void *parameters = arena_allocate(bench.arena, 1, bench.policy->parameters_bytes);
-    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, &error));
+    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, hear()));
     if (bench.policy->init != NULL)
         assert_true(bench.policy->init(bench.state, bench.arena, &bench.experiment->workload,
-                                       parameters, &error));
+                                       parameters, hear()));
     return bench;
 }
 
@@ -313,12 +312,11 @@ static void run_experiment(struct experiment *experiment, const struct policy *p
                            struct log *log, struct simulation_result *result)
 {
     const struct recorder recorder = log_recorder(log);
-    struct error error = {0};
     assert_non_null(policy);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, hear()))
+        fail_msg("%s: %s", policy->name, heard.message);
     experiment_free(experiment);
 }
 
@@ -359,9 +357,8 @@ CASE(poisson_cold_starts_are_as_in_theory)
 {
     const struct world world = {.rate_per_s = 0.7, .requests = ROWS_MAX - 1};
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
-        char keep[64];
         RESULT result = {0};
-        snprintf(keep, sizeof keep, "{'name':'fixed','params':{'ttl_s':%u}}", ttl);
+        char *keep = formatted("{'name':'fixed','params':{'ttl_s':%u}}", ttl);
         run_single(world, 0.001, 0, keep, log_one(), &result);
         const double p = exp(-0.7 * ttl), n = world.requests;
         assert_true(fabs((double)result.run.cold_starts / n - p) < 4 * sqrt(p * (1 - p) / n));
@@ -654,12 +651,11 @@ CASE(evictions_are_those_of_a_naive_cache)
         cache_draw(cache, number, false);
         for (unsigned rule = 0; rule < 5; rule++) {
             const bool gpu = number % 2 == 0;
-            char keep[128];
-            snprintf(keep, sizeof keep,
-                     "{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}", rules[rule],
-                     number % 4 > 1 ? "scarce"
-                     : gpu          ? "gpu"
-                                    : "host");
+            char *keep = formatted("{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}",
+                                   rules[rule],
+                                   number % 4 > 1 ? "scarce"
+                                   : gpu          ? "gpu"
+                                                  : "host");
             const size_t certain = naive_run(cache, (enum naive_rule)rule, expected);
             compared += certain;
             cache_run(cache, gpu, keep, log, found);
@@ -840,12 +836,11 @@ CASE(every_module_is_found_and_its_table_is_sound)
 
 CASE(the_settings_of_the_shipped_sweep_name_their_keep_alive)
 {
-    struct error error = {0};
     OWNED(sweep_free)
-    struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
+    struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, hear());
     assert_non_null(sweep);
     assert_string_equal(sweep->runs[0].label, "setting=none policy.name=esg");
-    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
+    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, hear());
     assert_non_null(experiment);
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
 }

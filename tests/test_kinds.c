@@ -362,9 +362,7 @@ CASE(an_instance_keeps_its_kind)
 {
     POLICY(policy, .state_bytes = 1, .decide = reshare_decide);
     struct simulation_result result = {0};
-    struct error error = {0};
-    assert_false(run(MIXED, &policy, NULL, &result, &error));
-    assert_contains(error.message, "another kind of GPU");
+    assert_bad_run(run(MIXED, &policy, NULL, &result, hear()), "another kind of GPU");
 }
 
 /* ---- Theory and runs of one kind ------------------------------------------------------------- */
@@ -392,10 +390,8 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
         double number;
     } rates[] = {{"4", 4}, {"10", 10}};
     for (size_t i = 0; i < 2; i++) {
-        char json[2048];
         RESULT result = {0};
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
             "units':1,'memory_mb':10}]},{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
             "units':1,'memory_mb':10,'speed':0.5}]}]},'functions':[{'name':'f','service':{'"
@@ -504,13 +500,11 @@ static double first_latency(const char *cluster, const char *profiles, const cha
 {
     static struct log log;
     RESULT result = {0};
-    char json[8192];
-    (void)snprintf(
-        json, sizeof json,
-        "{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
-        ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
-        "%s},'requests':2,'warmup_requests':0}",
-        cluster, profiles, platform);
+    char *json =
+        formatted("{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
+                  ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
+                  "%s},'requests':2,'warmup_requests':0}",
+                  cluster, profiles, platform);
     run_well(json, &first_fit, &log, &result);
     return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
 }
@@ -629,12 +623,11 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
                                "},'requests':20,'warmup_requests':0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
     RESULT result = {0};
-    struct error error = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(e, &values, &error);
+    const struct policy *policy = policy_resolve(e, &values, hear());
     assert_non_null(policy);
     planned = taken = 0;
-    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, hear()));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
 }

@@ -362,8 +362,7 @@ CASE(split_of_any_dag_is_sound_and_of_trees_the_best)
 
 static const struct policy *nexus(void)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("nexus", &error);
+    const struct policy *policy = policy_find("nexus", hear());
     assert_non_null(policy);
     return policy;
 }

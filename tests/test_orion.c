@@ -64,11 +64,10 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
 static struct orion_model *model_of(struct world *world, struct arena *arena, double slo_ms,
                                     double percentile)
 {
-    struct error error = {0};
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
-        orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, &error);
-    assert_good(model, &error);
+        orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear());
+    assert_good(model);
     return model;
 }
 
@@ -537,13 +536,11 @@ CASE(random_worlds_are_served_whole_and_forgotten)
     uint64_t prewarms = 0;
     uint64_t misses = 0;
     for (unsigned v = 0; v < 3 * sizeof variants / sizeof *variants; v++) {
-        char json[4096];
         const size_t variant = v % (sizeof variants / sizeof *variants);
-        (void)snprintf(json, sizeof json, WORLD, 1 + (unsigned)test_below(&random, 3),
-                       300 + (unsigned)test_below(&random, 1000),
-                       5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
-                       test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random),
-                       v);
+        char *json = formatted(
+            WORLD, 1 + (unsigned)test_below(&random, 3), 300 + (unsigned)test_below(&random, 1000),
+            5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
+            test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random), v);
         RESULT result = {0};
         run_orion(json, variants[variant].key, variants[variant].value, &log, &result);
         uint64_t jobs = 0;
@@ -569,8 +566,7 @@ CASE(random_worlds_are_served_whole_and_forgotten)
 CASE(absent_jobs_are_counted_on_only_when_told)
 {
     static struct log log;
-    char json[4096];
-    (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
+    char *json = formatted(WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
     struct simulation_result result = {0};
     run_orion(json, "bundle", 1, &log, &result);
     assert_int_equal(misses_of(&result), 0);

@@ -144,10 +144,9 @@ CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
     static const double keep_s[] = {0.05, 0.1, 1, 12};
     double idle[4];
     for (size_t k = 0; k < 4; k++) {
-        char platform[128];
         RESULT result = {0};
-        snprintf(platform, sizeof platform,
-                 "'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
+        char *platform =
+            formatted("'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
         run_traced((struct world){.functions = {{"f", "1", "1", "3", "[[40]]", 0, 500, 0}},
                                   .applications = "one: a=f",
                                   .slo_ms = 1000,
@@ -192,7 +191,6 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
     static const char *const rules[] = {"wait", "late"};
     for (size_t r = 0; r < 2; r++) {
         char json[WORLD_BYTES], platform[64];
-        struct error error = {0};
         RESULT result = {0};
         snprintf(platform, sizeof platform, "'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
         world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
@@ -204,7 +202,7 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':8,'memory_mb':4000,'gpus':[{'model':'test',"
                       "'sharing':'exclusive','units':4,'memory_mb':4000}]},");
-        assert_good(run(json, policy_find("fifo", NULL), NULL, &result, &error), &error);
+        assert_good(run(json, policy_find("fifo", NULL), NULL, &result, hear()));
         assert_int_equal(result.overall.requests, 3);
     }
 }
@@ -399,12 +397,11 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
     OWNED(free) double *values = policy_values(fifo, "max_batch", 32);
     double hits[2];
     for (size_t waits = 0; waits < 2; waits++) {
-        struct error error = {0};
         RESULT result = {0};
         EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                        count - 1 + waits, &error);
-        assert_good(e != NULL, &error);
-        assert_good(simulation_run(e, fifo, values, NULL, NULL, &result, &error), &error);
+                                        count - 1 + waits, hear());
+        assert_good(e != NULL);
+        assert_good(simulation_run(e, fifo, values, NULL, NULL, &result, hear()));
         hits[waits] = result.overall.slo_hit_rate;
     }
     assert_true(hits[0] < 0.9);
@@ -535,14 +532,13 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
                 {"warmup_requests", "1000"},
                 {"platform.admission", with == 0 ? "none" : "{\"rate\":\"efficient\"}"},
             };
-            struct error error = {0};
             RESULT result = {0};
             EXPERIMENT *e =
-                experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, &error);
-            assert_good(e != NULL, &error);
+                experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, hear());
+            assert_good(e != NULL);
             const struct policy *policy = policy_find(policies[p].name, NULL);
             OWNED(free) double *values = policy_values(policy, NULL, 0);
-            assert_good(simulation_run(e, policy, values, NULL, NULL, &result, &error), &error);
+            assert_good(simulation_run(e, policy, values, NULL, NULL, &result, hear()));
             hits[with] = result.overall.slo_hit_rate;
         }
         assert_true(hits[1] > policies[p].least);

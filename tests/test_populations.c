@@ -18,13 +18,11 @@ static void go(const char *name, const char *const settings[])
         overrides[count] = (struct override){keys[count], value + 1};
     }
     (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", name);
-    struct error error = {0};
     struct resolved_run run = {0};
     const struct simulation_options options = {0};
     simulation_result_clear(&result);
-    assert_good(resolved_run_load(&run, NULL, path, overrides, count, &error) &&
-                    resolved_run_simulate(&run, &options, &result, &error),
-                &error);
+    assert_good(resolved_run_load(&run, NULL, path, overrides, count, hear()) &&
+                resolved_run_simulate(&run, &options, &result, hear()));
     resolved_run_clear(&run);
 }
 #define GO(name, ...) go(name, (const char *const[]){__VA_ARGS__, NULL})

@@ -22,19 +22,15 @@ enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 
 static struct profile *load(const char *name)
 {
-    char path[256];
-    struct error error = {0};
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    struct profile *profile = profile_load(path, &error);
-    assert_good(profile, &error);
+    struct profile *profile = profile_load(formatted("%s/%s", folder, name), hear());
+    assert_good(profile);
     return profile;
 }
 
 static struct profile *parse(const char *text)
 {
-    struct error error = {0};
-    struct profile *profile = profile_parse(text, "test", &error);
-    assert_good(profile, &error);
+    struct profile *profile = profile_parse(text, "test", hear());
+    assert_good(profile);
     return profile;
 }
 
@@ -291,14 +287,11 @@ static size_t count_files(const char *path)
 
 CASE(a_profile_that_is_not_there_is_bad_input)
 {
-    struct error error = {0};
-    assert_null(profile_load("tests/corpus/profile/no-such-file.json", &error));
-    assert_input_error(&error, "no-such-file.json");
-    assert_null(profile_load("tests/corpus/profile", &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(profile_load("tests/corpus/profile/no-such-file.json", hear()),
+                     "no-such-file.json");
+    assert_bad_input(profile_load("tests/corpus/profile", hear()), "");
     /* Other malformed profiles are in tests/corpus/loaders.md. */
-    assert_null(profile_load("tests/corpus/profile/array.json", &error));
-    assert_input_error(&error, "object");
+    assert_bad_input(profile_load("tests/corpus/profile/array.json", hear()), "object");
 }
 
 CASE(any_cut_of_a_profile_is_refused)
@@ -307,11 +300,9 @@ CASE(any_cut_of_a_profile_is_refused)
                                 "\"constant\": 0.1}}";
     for (size_t length = 0; length + 1 < sizeof whole; length++) {
         char cut[sizeof whole];
-        struct error error = {0};
         memcpy(cut, whole, length);
         cut[length] = '\0';
-        assert_null(profile_parse(cut, "cut", &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_bad_input(profile_parse(cut, "cut", hear()), "");
     }
     profile_free(parse(whole));
 }

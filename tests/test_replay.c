@@ -27,7 +27,6 @@ struct outcome {
     bool good;
     struct run_rows rows;
     struct simulation_result result;
-    struct error error;
 };
 
 static void outcome_clear(struct outcome *outcome)
@@ -51,22 +50,20 @@ static struct outcome play(const struct experiment *experiment, const struct bac
 {
     struct outcome outcome = {.good = false};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &outcome.error);
-    if (policy == NULL)
-        fail_msg("%s", outcome.error.message);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
+    assert_good(policy != NULL);
     const struct recorder recorder = run_rows_recorder(&outcome.rows);
     const struct simulation_options options = {
         .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
     outcome.good =
-        simulation_run_with(experiment, policy, values, &options, &outcome.result, &outcome.error);
+        simulation_run_with(experiment, policy, values, &options, &outcome.result, hear());
     return outcome;
 }
 
 static struct outcome play_well(const struct experiment *experiment, const struct backend *backend)
 {
     struct outcome outcome = play(experiment, backend, NULL);
-    if (!outcome.good)
-        fail_msg("%s", outcome.error.message);
+    assert_good(outcome.good);
     return outcome;
 }
 
@@ -389,10 +386,9 @@ static void refused(const struct experiment *experiment, const struct backend *b
                     const char *says)
 {
     OUTCOME outcome = play(experiment, backend, NULL);
-    if (outcome.good)
-        fail_msg("not refused: %s", says);
-    assert_contains(outcome.error.message, says);
-    assert_null(strchr(outcome.error.message, '\n'));
+    assert_false(outcome.good);
+    assert_contains(heard.message, says);
+    assert_null(strchr(heard.message, '\n'));
 }
 
 CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
@@ -443,7 +439,7 @@ CASE(a_replay_is_stopped_within_a_step)
     const struct progress progress = {.context = &calls, .report = stop_after_ten};
     OUTCOME outcome = play(experiment, &backend, &progress);
     assert_false(outcome.good);
-    assert_string_equal(outcome.error.message, "lone: interrupted");
+    assert_string_equal(heard.message, "lone: interrupted");
     assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
     assert_true(calls > 10);
 }
@@ -525,28 +521,26 @@ static void attribute_is(const struct run_details *details, const char *hash, co
 CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
-    struct error error = {0};
     EXPERIMENT *good = lone(NULL, NULL, NULL), *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
-    run.policy = policy_resolve(good, &run.values, &error);
+    run.policy = policy_resolve(good, &run.values, hear());
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
     RESULT result = {0};
     write_temporary(path, "");
-    struct store *store = store_create(path, &error);
+    struct store *store = store_create(path, hear());
     assert_non_null(store);
     /* What is refused leaves the file fit for the next run. */
-    assert_false(replay_record(store, &refused, &target, &result, &error));
-    assert_contains(error.message, "platform.initial.f");
-    assert_good(replay_record(store, &run, &target, &result, &error), &error);
-    assert_true(store_finish(store, &error));
-    OWNED(results_free) struct results *results = results_load(path, &error);
+    assert_bad_run(replay_record(store, &refused, &target, &result, hear()), "platform.initial.f");
+    assert_good(replay_record(store, &run, &target, &result, hear()));
+    assert_true(store_finish(store, hear()));
+    OWNED(results_free) struct results *results = results_load(path, hear());
     assert_non_null(results);
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
-    struct run_details *details = run_details_open(path, &error);
+    struct run_details *details = run_details_open(path, hear());
     attribute_is(details, good->hash, "replay_backend", "rehearsal");
     attribute_is(details, good->hash, "replay_device", "none");
     attribute_is(details, good->hash, "replay_driver", "none");
@@ -559,14 +553,13 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
 CASE(a_plan_tells_what_a_replay_takes)
 {
     EXPERIMENT *experiment = lone(NULL, NULL, NULL);
-    struct error error = {0};
     struct resolved_run run = {.experiment = experiment};
-    run.policy = policy_resolve(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, hear());
     struct replay_plan plan;
     OUTCOME outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    assert_true(replay_plan(&run, &plan, &error));
+    assert_true(replay_plan(&run, &plan, hear()));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);

@@ -175,11 +175,10 @@ CASE(a_notice_of_many_runs_is_told_once_with_their_number)
 
 CASE(published_figures_stand_beside_ours)
 {
-    struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
+        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, hear());
     assert_non_null(reference);
     report_judge(opened.report, reference);
     STRING *text = printed(&opened, report_text);
@@ -191,10 +190,9 @@ CASE(published_figures_stand_beside_ours)
 
 CASE(the_published_figures_that_ship_can_be_read)
 {
-    struct error error = {0};
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
+        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, hear());
     assert_non_null(reference);
     assert_int_equal(reference->count, 18);
     assert_string_equal(reference->list[0].metric, paired_gains[GAIN_RELATIVE].name);
@@ -232,13 +230,11 @@ CASE(bad_reference_files_are_refused)
          "is a comparison already"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct error error = {0};
         char path[] = "/tmp/esgsim-reference-XXXXXX", text[512];
         (void)snprintf(text, sizeof text,
                        "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].figure);
         write_temporary(path, text);
-        assert_null(expectations_load(path, EXPECTATION_FIGURES, &error));
-        assert_input_error(&error, bad[i].says);
+        assert_bad_input(expectations_load(path, EXPECTATION_FIGURES, hear()), bad[i].says);
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -400,16 +396,15 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     free(text);
 
     /* Any policy can be the reference. */
-    struct error error = {0};
-    assert_true(report_set_reference(opened.report, "fifo", &error));
+    assert_true(report_set_reference(opened.report, "fifo", hear()));
     text = printed(&opened, report_text);
     assert_contains(text, "fifo against");
     assert_contains(text, "Above 0: fifo is better.");
     free(text);
     assert_absolute(report_compare(opened.report, scenario, 0, NULL).gains[GAIN_POINTS].mean, -28,
                     1e-9);
-    assert_false(report_set_reference(opened.report, "fifo max_batch=2", &error));
-    assert_contains(error.message, "made-up.h5: no run of \"fifo max_batch=2\"");
+    assert_bad_input(report_set_reference(opened.report, "fifo max_batch=2", hear()),
+                     "made-up.h5: no run of \"fifo max_batch=2\"");
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {scenario->contenders[0].policy};
@@ -527,11 +522,10 @@ CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
 
 CASE(json_holds_the_same_figures)
 {
-    struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
+        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, hear());
     report_judge(opened.report, reference);
     STRING *text = printed(&opened, report_json);
     JSON *root = cJSON_Parse(text);

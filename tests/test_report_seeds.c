@@ -53,12 +53,11 @@ static char *page_of(const struct opened *opened)
 {
     char *text = NULL;
     size_t size = 0;
-    struct error error = {0};
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", hear());
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
-    assert_true(report_html(&page, out, &error));
+    assert_true(report_html(&page, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -95,12 +94,11 @@ CASE(every_format_says_first_which_runs_are_missing)
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    struct error error = {0};
     OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
     STRING *text = NULL;
     MEMORY_STREAM(out, text);
-    assert_true(tidy_csv(files, 1, out, &error));
+    assert_true(tidy_csv(files, 1, out, hear()));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
     assert_contains(text, "\r\nmade-up.h5,1,");
@@ -153,9 +151,8 @@ CASE(a_selection_keeps_the_numbers_of_its_settings)
     static const char *const names[] = {"edf"};
     struct figure_list list = {.policies = names, .policy_count = 1};
     struct report views[2];
-    struct error error = {0};
     OPENED opened = report_open(runs, RUNS, NULL);
-    assert_true(selection_views(opened.report, &list, views, &error));
+    assert_true(selection_views(opened.report, &list, views, hear()));
     assert_int_equal(views[0].scenario_count, 1);
     assert_string_equal(views[0].scenarios[0].setting, "heavy");
     assert_int_equal(views[0].scenarios[0].number, 1);
@@ -237,7 +234,6 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
 {
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
-    struct error error = {0};
     RESULTS *results = fixture_results(loads, 3);
     assert_non_null(results);
     miss(results, "light", "esg", 2);
@@ -247,7 +243,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
         char text[64];
         OWNED(arena_home_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
-        assert_true(report_follow(report, &request, &error));
+        assert_true(report_follow(report, &request, hear()));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
         curve_sustained_text(panel, &panel->lines[0], text);
         assert_string_equal(text, first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");

@@ -370,10 +370,9 @@ CASE(budgets_of_every_split_sum_to_the_slo)
             test_dag_random(&world->dag, &state, 1 + test_below(&state, 12));
         split_world_fill(world, &state);
         for (size_t k = 0; k < 3; k++) {
-            struct error error = {0};
             CLOSED(arena_clear) struct arena arena = {0};
             struct planner *planner =
-                planner_create(&arena, &world->workload, 1, splits[k], &error);
+                planner_create(&arena, &world->workload, 1, splits[k], hear());
             assert_non_null(planner);
             sim_time_t most = 0;
             for (size_t s = 0; s < world->dag.application.stage_count; s++) {
@@ -398,10 +397,9 @@ CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
     for (size_t n = 0; n < 300; n++) {
         test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
         split_world_fill(world, &state);
-        struct error error = {0};
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
+            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, hear());
         struct slo_plan *plan =
             slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);

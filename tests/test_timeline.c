@@ -405,10 +405,9 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     static struct log log;
     char path[64];
     folder_file(path);
-    struct error error = {0};
     RESULT result = {0};
-    if (!run_traced(json, policy, path, NULL, &log, &result, &error))
-        fail_msg("%s: %s", policy, error.message);
+    if (!run_traced(json, policy, path, NULL, &log, &result, hear()))
+        fail_msg("%s: %s", policy, heard.message);
     struct trace trace = trace_read(path);
     check_all(&trace);
     assert_true(check_flows(&trace) + result.overall.dropped >= log.request_count);
@@ -449,9 +448,8 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
                    diamond, requests + strlen(few));
     struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
     struct simulation_result result;
-    struct error error = {0};
-    assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
-    assert_contains(error.message, "interrupted");
+    assert_bad_run(run_traced(json, "min-config", path, &watch, NULL, &result, hear()),
+                   "interrupted");
     assert_true(watch.looked >= 1);
     STRING *text = file_text(path);
     assert_string_equal(text, "an older timeline");
@@ -466,8 +464,7 @@ CASE(two_runs_leave_the_same_events)
         char path[64];
         folder_file(path);
         RESULT result = {0};
-        struct error error = {0};
-        assert_true(run_traced(diamond, "esg", path, NULL, NULL, &result, &error));
+        assert_true(run_traced(diamond, "esg", path, NULL, NULL, &result, hear()));
         texts[i] = file_text(path);
         unlink(path);
     }
@@ -489,8 +486,7 @@ CASE(names_with_quotes_stay_json)
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';
     RESULT result = {0};
-    struct error error = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, &log, &result, &error), &error);
+    assert_good(run_traced(json, "fifo", path, NULL, &log, &result, hear()));
     struct trace trace = trace_read(path);
     size_t found = 0;
     for (size_t i = 0; i < trace.count; i++)
@@ -506,25 +502,23 @@ static struct trace runs_traced(const char *file, bool serves, const char *const
 {
     char path[64];
     const struct experiment *experiments[4];
-    struct error error = {0};
     folder_file(path);
     for (size_t i = 0; i < count; i++) {
         const struct override settings[] = {{"policy.name", policies[i]}, {"requests", "200"}};
-        experiments[i] = experiment_load(file, settings, serves ? 2 : 1, &error);
-        assert_good(experiments[i], &error);
+        experiments[i] = experiment_load(file, settings, serves ? 2 : 1, hear());
+        assert_good(experiments[i]);
     }
-    struct timeline *timeline = timeline_create(path, experiments, count, &error);
+    struct timeline *timeline = timeline_create(path, experiments, count, hear());
     for (size_t i = 0; i < count; i++) {
         RESULT result = {0};
         double *values = NULL;
         struct recorder recorder;
-        const struct policy *policy = policy_resolve(experiments[i], &values, &error);
-        assert_true(timeline_run(timeline, i, &recorder, &error));
+        const struct policy *policy = policy_resolve(experiments[i], &values, hear());
+        assert_true(timeline_run(timeline, i, &recorder, hear()));
         assert_good(
-            simulation_run(experiments[i], policy, values, &recorder, NULL, &result, &error),
-            &error);
+            simulation_run(experiments[i], policy, values, &recorder, NULL, &result, hear()));
     }
-    assert_true(timeline_close(timeline, true, &error));
+    assert_true(timeline_close(timeline, true, hear()));
     struct trace trace = trace_read(path);
     for (size_t i = 0; i < count; i++)
         experiment_free((struct experiment *)experiments[i]);
@@ -564,8 +558,7 @@ CASE(outages_and_what_they_lose_are_told)
                   "'prewarm':'none','failures':{'outages':[[0,1,2],[1,3,4],[0,5,5.5]]}");
     folder_file(path);
     RESULT result = {0};
-    struct error error = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, NULL, &result, &error), &error);
+    assert_good(run_traced(json, "fifo", path, NULL, NULL, &result, hear()));
     struct trace trace = trace_read(path);
     check_all(&trace);
     assert_int_equal(told(&trace, 'X', "down"), 3);
@@ -612,9 +605,8 @@ CASE(what_cannot_be_written_is_refused_by_name)
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct simulation_result result;
-        struct error error = {0};
-        assert_false(run_traced(diamond, "fifo", paths[i], NULL, &log, &result, &error));
-        assert_input_error(&error, paths[i]);
+        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &log, &result, hear()),
+                         paths[i]);
     }
 }
 

@@ -63,8 +63,7 @@ static bool train(const char *json, const struct policy *policy, struct training
 static void train_well(const char *json, const struct policy *policy,
                        struct training_measures *measures)
 {
-    struct error error = {0};
-    assert_good(train(json, policy, measures, &error), &error);
+    assert_good(train(json, policy, measures, hear()));
 }
 
 /* ---- Every finish time of the original, through the platform --------------------------------- */
@@ -85,9 +84,7 @@ static const struct set {
 static void train_synergy(const struct set *set, const char *order, const char *allocation,
                           unsigned points, struct training_measures *measures)
 {
-    char json[2048];
-    (void)snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'count': %u, 'vcpus': %u, 'memory_mb': 512000,'gpus': "
         "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 8}]}]}, "
         "'training': {'models': '%s', 'arrivals': {'process': 'trace', 'file': '%s'}, 'measured': "
@@ -104,7 +101,6 @@ static void compare(struct line_reader *lines, const char *header)
 {
     char set[32] = "", order[8] = "", allocation[16] = "";
     char number[16] = "";
-    struct error error = {0};
     assert_int_equal(sscanf(header, "# %31s %7s %15s %15s", set, order, allocation, number), 4);
     const size_t count = strtoul(number, NULL, 10);
     const struct set *found = &sets[0];
@@ -115,7 +111,7 @@ static void compare(struct line_reader *lines, const char *header)
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
         char *line = NULL;
-        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        assert_int_equal(line_reader_next(lines, &line, hear()), LINE_READ);
         char *at = line;
         const unsigned id = (unsigned)strtoul(at, &at, 10);
         assert_int_equal(*at, ',');
@@ -139,11 +135,10 @@ static void compare(struct line_reader *lines, const char *header)
 CASE(every_finish_time_of_synergy_is_reproduced)
 {
     struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
     size_t runs = 0;
-    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         compare(&lines, line);
         runs++;
     }
@@ -284,9 +279,8 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
     static const unsigned cases[][3] = {{1000, 700, 100}, {1000, 2000, 1}, {17, 170000, 16},
                                         {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char trace[128];
         const double a = cases[c][0], b = cases[c][1], late = cases[c][2];
-        (void)snprintf(trace, sizeof trace, "0,a,0,%g,1\n1,b,%g,%g,1\n", a, late, b);
+        char *trace = formatted("0,a,0,%g,1\n1,b,%g,%g,1\n", a, late, b);
         train_well(world(trace, 1, 1, ""), &together, NULL);
         double want_a = a, want_b = late + b;
         if (late < a) {
@@ -560,13 +554,11 @@ CASE(random_gangs_keep_work_and_ledger)
 static void train_trace(const char *file, const char *models, const char *cluster,
                         const char *policy)
 {
-    char json[1024];
-    (void)snprintf(json, sizeof json,
-                   "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
-                   "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
-                   models == NULL ? "" : "'models': 'workloads/models/",
-                   models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster,
-                   policy);
+    char *json =
+        formatted("{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
+                  "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
+                  models == NULL ? "" : "'models': 'workloads/models/",
+                  models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster, policy);
     record_leases = false;
     train_well(json, NULL, NULL);
     record_leases = true;
@@ -574,13 +566,12 @@ static void train_trace(const char *file, const char *models, const char *cluste
 
 static void convert(const char *from, const char *to)
 {
-    struct error error = {0};
     char words[5][128] = {"trace", "convert", "", "--out", ""}, *argv[5];
     (void)snprintf(words[2], sizeof words[2], "%s", from);
     (void)snprintf(words[4], sizeof words[4], "%s", to);
     for (size_t i = 0; i < 5; i++)
         argv[i] = words[i];
-    assert_good(command_trace.run(5, argv, true, &error), &error);
+    assert_good(command_trace.run(5, argv, true, hear()));
 }
 
 /* Every layout: its times, its own iteration times, its drawn models, its virtual clusters. */
@@ -649,8 +640,7 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     static const char path[] = "workloads/models/gavel-gpus.json";
     static const char *const gpus[] = {"K80", "V100", "P100"};
     char json[2048] = "{'cluster': {'invokers': [";
-    struct error error = {0};
-    STRING *text = json_read_text(path, NULL, &error);
+    STRING *text = json_read_text(path, NULL, hear());
     assert_non_null(text);
     JSON *models = cJSON_Parse(text);
     unsigned mixed = 0, on[3] = {0};
@@ -749,9 +739,7 @@ CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
         {0, 30, 127, 107},
         {5, 35, 132, 112}};
     for (size_t c = 0; c < 2; c++) {
-        char rules[64];
-        (void)snprintf(rules, sizeof rules, ", 'save_s': %g}, 'policy': {'name': 'srtf'",
-                       cases[c][0]);
+        char *rules = formatted(", 'save_s': %g}, 'policy': {'name': 'srtf'", cases[c][0]);
         train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
         if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
             rows.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
@@ -853,22 +841,18 @@ CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
     for (unsigned vcpus = 2; vcpus <= 12; vcpus += 2)
         for (unsigned gb = 250; gb <= 1000; gb *= 2) {
             char trace[1024] = "";
-            char json[1024];
-            struct error error = {0};
             size_t used = 0;
             for (unsigned i = 0; i < 32; i++)
                 used += (size_t)snprintf(trace + used, sizeof trace - used, "%u,%s,0,10,%u\n", i,
                                          models[i % 8], 1u << i / 8);
             trace_is(trace);
-            (void)snprintf(
-                json, sizeof json,
+            char *json = formatted(
                 "{'cluster': {'invokers': [{'count': 1, 'vcpus': %u, 'memory_mb': %u, 'gpus': "
                 "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': "
                 "8}]}]}, 'training': {'models': '" MODELS_OF_3
                 "', 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
                 8 * vcpus, 1024 * gb, trace_path);
-            assert_false(train(json, &monotone, NULL, &error));
-            assert_contains(error.message, "asked");
+            assert_bad_run(train(json, &monotone, NULL, hear()), "asked");
         }
     assert_int_equal(speeds_asked, 6 * 3 * 32 * 26 * 26);
 }
@@ -893,12 +877,9 @@ POLICY(both, .decide = both_decide, .serves = SERVES_BOTH);
  * room for the memory of a gang. */
 CASE(requests_and_trainings_share_the_ledger)
 {
-    char json[4096];
-    struct error error = {0};
     RESULT result = {0};
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
-    (void)snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
         "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]},'functions': "
         "{'functions': [{'name': 'f', 'service': {'distribution': 'exponential', 'mean_ms': 200}, "
@@ -911,8 +892,8 @@ CASE(requests_and_trainings_share_the_ledger)
         "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
     EXPERIMENT *experiment = load(json);
-    assert_good(simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error),
-                &error);
+    assert_good(
+        simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, hear()));
     assert_int_equal(result.overall.requests, 1000);
     assert_int_equal(result.overall.dropped, 0);
     assert_int_equal(result.training->finished, 4);
@@ -926,17 +907,16 @@ CASE(requests_and_trainings_share_the_ledger)
 static void store_run(const struct experiment *experiment, const char *path,
                       struct training_measures *measures)
 {
-    struct error error = {0};
     RESULT result = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    struct store *store = store_create(path, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
+    struct store *store = store_create(path, hear());
     assert_true(policy != NULL && store != NULL);
-    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(store_finish(store, &error));
+    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(store_finish(store, hear()));
     *measures = *result.training;
 }
 
@@ -968,14 +948,13 @@ CASE(the_results_file_has_trainings_and_leases)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
     const struct override all = {"record", "all"};
-    struct error error = {0};
     struct training_measures measures;
     write_temporary(path, "");
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
-    assert_good(experiment, &error);
+        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, hear());
+    assert_good(experiment);
     store_run(experiment, path, &measures);
-    OWNED(results_free) struct results *results = results_load(path, &error);
+    OWNED(results_free) struct results *results = results_load(path, hear());
     assert_non_null(results);
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
@@ -984,22 +963,21 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
     OWNED(arena_home_free)
-    struct run_record *record = run_record_load(path, experiment->hash, true, &error);
+    struct run_record *record = run_record_load(path, experiment->hash, true, hear());
     assert_non_null(record);
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
     FILE *sink = fopen("/dev/null", "w");
     struct chart chart = {.arena = arena_create()};
-    assert_true(training_explain(&results->runs[0], record, 99, true, NULL, sink, &error));
-    assert_true(training_chart(&results->runs[0], record, 40, &chart, &error));
+    assert_true(training_explain(&results->runs[0], record, 99, true, NULL, sink, hear()));
+    assert_true(training_chart(&results->runs[0], record, 40, &chart, hear()));
     /* Its wait, its iterations alone, and each of its nine leases twice: with the others and in a
      * row. */
     assert_int_equal(chart.row_count, 1 + 9);
     assert_int_equal(chart.span_count, 2 + 2 * 9);
     assert_string_equal(chart.rows[9], "on GPU 21");
     assert_true(fabs(chart.spans[chart.span_count - 1].until - 5285.0 / 3600) < 1e-9);
-    assert_false(training_chart(&results->runs[0], record, 100, &chart, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(training_chart(&results->runs[0], record, 100, &chart, hear()), "");
     arena_destroy(chart.arena);
     (void)fclose(sink);
     unlink(path);
@@ -1080,12 +1058,11 @@ CASE(broken_rules_end_the_run_and_are_named)
         {NOTHING, .message = "rule progress: 1 trainings wait, nothing runs"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         bad = cases[c];
-        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, &error));
-        if (error.kind != ERROR_RUN || strstr(error.message, bad.message) == NULL ||
-            strstr(error.message, "policy breaking, seed 1") == NULL)
-            fail_msg("case %zu: %s", c, error.message);
+        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, hear()));
+        if (heard.kind != ERROR_RUN || strstr(heard.message, bad.message) == NULL ||
+            strstr(heard.message, "policy breaking, seed 1") == NULL)
+            fail_msg("case %zu: %s", c, heard.message);
     }
 }
 
@@ -1109,12 +1086,11 @@ CASE(bad_input_names_file_and_key)
         {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         struct experiment *experiment = experiment_parse(
-            world(cases[c].trace, 2, 4, cases[c].rules), "world.json", ".", NULL, 0, &error);
-        if (experiment != NULL || error.kind != ERROR_INPUT ||
-            strstr(error.message, cases[c].message) == NULL)
-            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : error.message);
+            world(cases[c].trace, 2, 4, cases[c].rules), "world.json", ".", NULL, 0, hear());
+        if (experiment != NULL || heard.kind != ERROR_INPUT ||
+            strstr(heard.message, cases[c].message) == NULL)
+            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : heard.message);
     }
 }
 
@@ -1137,21 +1113,18 @@ CASE(what_could_never_run_is_refused_with_its_id)
          "policy.params.accumulate: is \"on\", and no model of the trainings has \"sub_batches\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
-        struct error error = {0};
         trace_is("7,a,0,5,1\n8,a,0,5,2\n");
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
             "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]}, 'training': "
             "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
             "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
             trace_path, cases[c].rest);
-        const bool good = train(json, NULL, NULL, &error);
+        const bool good = train(json, NULL, NULL, hear());
         if (good != (cases[c].message == NULL) ||
             (!good &&
-             (error.kind != ERROR_INPUT || strstr(error.message, cases[c].message) == NULL)))
-            fail_msg("case %zu: %s", c, error.message);
+             (heard.kind != ERROR_INPUT || strstr(heard.message, cases[c].message) == NULL)))
+            fail_msg("case %zu: %s", c, heard.message);
     }
 }
 
@@ -1175,10 +1148,8 @@ CASE(notices_count_guessed_pairs_and_name_another_gpu)
         {all, "'model': 'A100', 'speed': 2", NULL, NOTICE_OTHER_GPU},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
         trace_is("0,a,0,5,1\n1,b,0,5,1\n");
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{%s, 'sharing': "
             "'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': 'm', "
             "'models': {'a': {'iteration_s': 1}, 'b': {'iteration_s': 1}, 'c': {}}%s}, 'arrivals': "
@@ -1196,31 +1167,28 @@ CASE(a_class_without_models_is_refused)
     char json[] = "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
                   "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
                   "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
-    struct error error = {0};
-    assert_null(experiment_parse(json_requote(json), "world.json", ".", NULL, 0, &error));
-    assert_input_error(
-        &error,
+    assert_bad_input(
+        experiment_parse(json_requote(json), "world.json", ".", NULL, 0, hear()),
         "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\"");
 }
 
 CASE(a_policy_that_does_not_serve_trainings_is_refused)
 {
     const struct override esg = {"policy.name", "edf"};
-    struct error error = {0};
     struct experiment *experiment =
-        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
+        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, hear());
     double *values = NULL;
     assert_non_null(experiment);
-    assert_null(policy_resolve(experiment, &values, &error));
-    assert_input_error(&error, "policy \"edf\" serves requests only");
-    assert_contains(error.message, "synergy");
+    assert_bad_input(policy_resolve(experiment, &values, hear()),
+                     "policy \"edf\" serves requests only");
+    assert_contains(heard.message, "synergy");
     experiment_free(experiment);
 
     const struct override synergy = {"policy.name", "synergy"};
-    experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, &error);
+    experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, hear());
     assert_non_null(experiment);
-    assert_null(policy_resolve(experiment, &values, &error));
-    assert_contains(error.message, "policy \"synergy\" serves trainings only");
+    assert_bad_input(policy_resolve(experiment, &values, hear()),
+                     "policy \"synergy\" serves trainings only");
     experiment_free(experiment);
 }
 

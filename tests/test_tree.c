@@ -18,23 +18,21 @@ KEEPER(take_decision, decision_row, decisions, decision_count)
 /* Runs the shipped experiment under the policy, and takes both records of its decisions. */
 static void record_run(const char *named, const char *seed)
 {
-    struct error error = {0};
     const struct override overrides[] = {{"policy", named},
                                          {"seed", seed},
                                          {"requests", "300"},
                                          {"warmup_requests", "0"},
                                          {"record", "choices"}};
     EXPERIMENT *experiment = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                             sizeof overrides / sizeof overrides[0], &error);
-    assert_good(experiment != NULL, &error);
+                                             sizeof overrides / sizeof overrides[0], hear());
+    assert_good(experiment != NULL);
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    assert_good(policy != NULL, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
+    assert_good(policy != NULL);
     const struct recorder recorder = {.choice = take_choice, .decision = take_decision};
     RESULT result;
     choice_count = decision_count = 0;
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
-                &error);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()));
 }
 
 /* Every batch of the record of decisions is the choice of one queue, in the same order, with the
@@ -124,15 +122,13 @@ CASE(a_shadow_that_cannot_be_asked_is_refused)
          "policy.shadow: unknown policy \"esq\""},
         {"{\"name\":\"fifo\",\"shadow\":\"esg\"}", "all", "set \"record\" to \"choices\""}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         const struct override overrides[] = {{"policy", cases[c].policy},
                                              {"record", cases[c].record}};
         EXPERIMENT *experiment =
-            experiment_load("workloads/experiments/strict-light.json", overrides, 2, &error);
-        assert_good(experiment != NULL, &error);
+            experiment_load("workloads/experiments/strict-light.json", overrides, 2, hear());
+        assert_good(experiment != NULL);
         double *values = NULL;
-        assert_null(policy_resolve(experiment, &values, &error));
-        assert_input_error(&error, cases[c].message);
+        assert_bad_input(policy_resolve(experiment, &values, hear()), cases[c].message);
     }
 }
 
@@ -296,15 +292,14 @@ static const char good_tree[] = "# a comment\n"
 static bool load_text(const char *text, struct arena *arena, struct trees *trees,
                       struct error *error)
 {
-    struct error fault = {0};
     char path[] = "/tmp/esgsim-tree-XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, &fault);
-    assert_good(experiment != NULL, &fault);
+        experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear());
+    assert_good(experiment != NULL);
     const bool good = trees_load(arena, path, &experiment->workload, trees, error);
     if (good) {
         char *written = NULL;
@@ -325,16 +320,14 @@ CASE(a_tree_serves_a_world_without_its_functions)
                                          {"policy.file", "../trees/esg.txt"},
                                          {"requests", "300"},
                                          {"warmup_requests", "0"}};
-    struct error error = {0};
     double *values = NULL;
     RESULT result = {0};
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, &error);
-    assert_good(experiment != NULL, &error);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, hear());
+    assert_good(experiment != NULL);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy != NULL &&
-                    simulation_run(experiment, policy, values, NULL, NULL, &result, &error),
-                &error);
+                simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
     const struct notice *notice = notices_find(&result.notices, NOTICE_REMARK);
     assert_non_null(notice);
     assert_non_null(strstr(notice->text, "are false: super-resolution"));
@@ -343,10 +336,9 @@ CASE(a_tree_serves_a_world_without_its_functions)
 
 CASE(a_tree_is_written_as_it_was_read)
 {
-    struct error error = {0};
     struct arena *arena = arena_create();
     struct trees trees = {0};
-    assert_good(load_text(good_tree, arena, &trees, &error), &error);
+    assert_good(load_text(good_tree, arena, &trees, hear()));
     int64_t values[TREE_FEATURE_COUNT] = {[TREE_slack] = -12};
     assert_int_equal(tree_leaf(trees.queue, values)->chosen, 3);
     values[TREE_slack] = -11;
@@ -381,26 +373,22 @@ CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
         {good_tree, "", "is empty"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         struct trees trees;
         struct arena *arena = arena_create();
-        char text[1024];
         const char *at = strstr(good_tree, cases[c].from);
         assert_non_null(at);
-        (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].to,
-                       at + strlen(cases[c].from));
-        assert_false(load_text(text, arena, &trees, &error));
-        assert_input_error(&error, cases[c].message);
+        char *text = formatted("%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].to,
+                               at + strlen(cases[c].from));
+        assert_bad_input(load_text(text, arena, &trees, hear()), cases[c].message);
         arena_destroy(arena);
     }
 }
 
 CASE(an_action_is_the_configuration_that_it_came_from)
 {
-    struct error error = {0};
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, &error);
-    assert_good(experiment != NULL, &error);
+        experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear());
+    assert_good(experiment != NULL);
     struct arena *arena = arena_create();
     const struct workload *workload = &experiment->workload;
     const struct tree_actions *actions = tree_actions_create(arena, workload);

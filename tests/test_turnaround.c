@@ -67,7 +67,6 @@ CASE(a_turnaround_is_md1_of_a_longer_service_whose_answers_leave_earlier)
 /* Runs a text, which names the arrivals' file once by %s, with arrivals at the given times. */
 static void go_at(const char *format, const double *times_ms, size_t count)
 {
-    char json[WORLD_BYTES];
     char path[] = "/tmp/esgsim-turnaround-XXXXXX";
     FILE *trace = trace_begin(path);
     for (size_t i = 0; i < count; i++)
@@ -75,7 +74,7 @@ static void go_at(const char *format, const double *times_ms, size_t count)
     assert_int_equal(fclose(trace), 0);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(json, sizeof json, format, path);
+    char *json = formatted(format, path);
 #pragma GCC diagnostic pop
     go(json);
     (void)unlink(path);

@@ -54,10 +54,9 @@ static void tell(const char *json, const struct policy *policy)
                                       .batch = add_batch,
                                       .lost = add_lost,
                                       .decision = add_decision};
-    struct error error = {0};
     RESULT result = {0};
     memset(&told, 0, sizeof told);
-    assert_good(run_recorded(json, policy, NULL, 0, &recorder, &result, &error), &error);
+    assert_good(run_recorded(json, policy, NULL, 0, &recorder, &result, hear()));
     const sim_time_t before = told.parts[PART_frame] + told.parts[PART_ingress];
     assert_int_equal(told_total() - before, told.jobs);
 }
@@ -97,12 +96,12 @@ static const char *const rules[] = {"", ",'cold_dispatch':'wait'", ",'cold_dispa
 
 static void world_greedy(char json[WORLD_BYTES], uint64_t number)
 {
-    char platform[400];
     world_random(json, number, number % 2 == 0);
-    (void)snprintf(platform, sizeof platform, "'prewarm':'none'%s%s%s%s", rules[number % 3],
-                   number % 4 == 1 ? ",'failures':{'mtbf_s':4,'mttr_s':1}" : "",
-                   number % 5 < 2 ? ",'ingress_ms':3,'host_ms':2" : "",
-                   number % 7 < 3 ? ",'decision_cost':{'model':'modelled','ns_per_unit':800}" : "");
+    char *platform =
+        formatted("'prewarm':'none'%s%s%s%s", rules[number % 3],
+                  number % 4 == 1 ? ",'failures':{'mtbf_s':4,'mttr_s':1}" : "",
+                  number % 5 < 2 ? ",'ingress_ms':3,'host_ms':2" : "",
+                  number % 7 < 3 ? ",'decision_cost':{'model':'modelled','ns_per_unit':800}" : "");
     world_replace(json, "'prewarm':'none'", platform);
     if (number % 3 != 1)
         world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':9");
