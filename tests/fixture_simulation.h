@@ -36,6 +36,15 @@ OWNER(experiment_free, struct experiment)
         return true;                                                                               \
     }
 
+/* Of the last run that was given anew(), which frees what was there. */
+static struct simulation_result result;
+
+static inline struct simulation_result *anew(void)
+{
+    simulation_result_clear(&result);
+    return &result;
+}
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {

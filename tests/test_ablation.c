@@ -172,9 +172,8 @@ CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
     probe_answers = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
         char json[WORLD_BYTES];
-        RESULT result = {0};
         world_random(json, n, false);
-        run_well(json, &probe_policy, log, &result);
+        run_well(json, &probe_policy, log, anew());
         world_check_conserved(log, &result, 400);
     }
     print_message("%u placements\n", probe_answers);
@@ -216,9 +215,8 @@ CASE(every_variant_of_esg_serves_all_within_the_cluster)
     for (uint64_t n = 0; n < trials(WORLDS); n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             char json[WORLD_BYTES];
-            RESULT result = {0};
             world_random(json, n, false);
-            run_well_with(json, esg, variants[v].key, variants[v].value, log, &result);
+            run_well_with(json, esg, variants[v].key, variants[v].value, log, anew());
             world_check_conserved(log, &result, 400);
             check_variant(log, variants[v].key, variants[v].value);
         }
@@ -271,9 +269,7 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
         planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, hear());
     assert_non_null(planner);
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result result = {0};
-    run_well_with(json, esg, "redistribution", OFF, log, &result);
-    simulation_result_clear(&result);
+    run_well_with(json, esg, "redistribution", OFF, log, anew());
     for (uint32_t queue = 0; queue < 3; queue++) {
         const uint32_t function = experiment->workload.applications[0].stages[queue].function;
         const sim_time_t budget =
@@ -288,8 +284,7 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
     }
     /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
     uint32_t vcpu = 0, vgpu = 0;
-    run_well(json, esg, log, &result);
-    simulation_result_clear(&result);
+    run_well(json, esg, log, anew());
     assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
 }
 
@@ -362,7 +357,6 @@ static void run_open(struct log *log, const char *applications, double interval,
                      const char *params)
 {
     char json[WORLD_BYTES], policy[256];
-    RESULT result = {0};
     snprintf(policy, sizeof policy, "'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
              strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
     world_build(json, &(struct world){.functions = {batches},
@@ -373,7 +367,7 @@ static void run_open(struct log *log, const char *applications, double interval,
                                       .more = policy,
                                       .requests = 300,
                                       .seed = 3});
-    run_well(json, NULL, log, &result);
+    run_well(json, NULL, log, anew());
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
@@ -536,9 +530,8 @@ CASE(late_jobs_ride_with_the_oldest_that_can_still_be_met)
     leads_seen = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
         char json[WORLD_BYTES];
-        RESULT result = {0};
         world_random(json, n, n % 2 == 1);
-        run_well_with(json, &watched, NULL, 0, log, &result);
+        run_well_with(json, &watched, NULL, 0, log, anew());
         world_check_conserved(log, &result, WORLD_REQUESTS);
         world_check_batches(log);
     }

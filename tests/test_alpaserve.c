@@ -14,7 +14,6 @@ struct groups_world {
 };
 
 static struct log rows;
-static struct simulation_result result;
 
 static void functions_add(char *json, const struct groups_world *of)
 {

@@ -743,8 +743,7 @@ CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
     const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
-    struct simulation_result result;
-    assert_bad_run(run_setup(&setup, &stuck, &log, &result, hear()), "rule progress");
+    assert_bad_run(run_setup(&setup, &stuck, &log, anew(), hear()), "rule progress");
 }
 
 CASE(the_same_seed_gives_the_same_run)

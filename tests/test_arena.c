@@ -197,10 +197,9 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
                                             [MEAL_FINISH] = "(finish, at"};
     struct log *log = log_one();
     for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
-        RESULT result = {0};
         table.meal = meal;
         table.finished = 0;
-        assert_int_equal(run(diamond, &glutton, log, &result, hear()), meal == MEAL_NEVER);
+        assert_int_equal(run(diamond, &glutton, log, anew(), hear()), meal == MEAL_NEVER);
         assert_int_equal(table.finished, 1);
         if (meal < MEAL_NEVER) {
             assert_int_equal(heard.kind, ERROR_RUN);
@@ -239,11 +238,10 @@ CASE(a_run_within_a_run_ends_alone)
 {
     POLICY(nested, .state_bytes = sizeof(bool), .init = nested_init, .on_ready = glutton_on_ready,
            .decide = glutton_decide, .finish = nested_finish);
-    RESULT result = {0};
     struct log *log = log_one();
     table.meal = MEAL_INIT;
     table.finished = 0;
-    assert_true(run(diamond, &nested, log, &result, hear()));
+    assert_true(run(diamond, &nested, log, anew(), hear()));
     assert_int_equal(table.finished, 2);
 }
 

@@ -258,12 +258,11 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
     uint64_t full = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
         char json[WORLD_BYTES];
-        RESULT result = {0};
         world_random(json, world, world % 3 == 0);
         if (world % 2 == 1)
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
         const uint64_t before = seen.dropped;
-        run_well(json, &census, log, &result);
+        run_well(json, &census, log, anew());
         world_check_conserved(log, &result, 400);
         full += result.overall.dropped - (seen.dropped - before);
     }
@@ -293,8 +292,7 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
     POLICY(hasty, .on_withdrawn = act_when_told, .decide = drop_the_first);
     struct log *log = log_one();
-    struct simulation_result result = {0};
-    assert_bad_run(run(diamond, &hasty, log, &result, hear()), "rule timing: drop outside decide");
+    assert_bad_run(run(diamond, &hasty, log, anew(), hear()), "rule timing: drop outside decide");
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------

@@ -264,9 +264,8 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
     assert_non_null(experiment);
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
-        RESULT result = {0};
         experiment->seed = seed;
-        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
         variances += 1 / result.run.requests_effective;

@@ -290,8 +290,7 @@ CASE(no_policy_has_more_hits)
         if (world % 4 == 1)
             world_sliced(json);
         for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
-            RESULT result = {0};
-            run_well(json, policy_for_requests(p), NULL, &result);
+            run_well(json, policy_for_requests(p), NULL, anew());
             const double bound = result.run.bound_capacity_slo_hit_rate;
             if (!(hits_of(&result) <= bound && bound <= 1))
                 fail_msg("%s in world %u: %g hits, and the bound is %g",
@@ -364,10 +363,9 @@ CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
     experiment_free(experiment);
     for (uint64_t world = 0; world < trials(10); world++) {
         char json[WORLD_BYTES];
-        RESULT result = {0};
         world_random(json, world, true);
         world_replace(json, "'rate_per_s':", "'load':0.05,'note':");
-        run_well(json, policy_find("edf", NULL), NULL, &result);
+        run_well(json, policy_find("edf", NULL), NULL, anew());
         assert_true(result.run.bound_capacity_slo_hit_rate == 1);
     }
 }

@@ -626,9 +626,8 @@ CASE(clockwork_serves_in_time_whatever_it_starts)
     world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            RESULT result = {0};
             world.rate_per_s = rates[r];
-            run_server(&world, "clockwork", "window", window, log, &result);
+            run_server(&world, "clockwork", "window", window, log, anew());
             assert_true(result.overall.dropped > 20);
             assert_true(result.overall.dropped < 1900);
             for (size_t i = 0; i < log->request_count; i++)
@@ -647,9 +646,8 @@ CASE(clockwork_learns_how_long_a_batch_takes)
     world.rate_per_s = 300;
     world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
-        RESULT result = {0};
         uint64_t late = 0;
-        run_server(&world, "clockwork", "window", window, log, &result);
+        run_server(&world, "clockwork", "window", window, log, anew());
         for (size_t i = 0; i < log->request_count; i++)
             late += !log->requests[i].hit && !log->requests[i].dropped;
         assert_true(window > 0 ? late <= 1 + 2 + 3 + 4 + 5 : late > 200);
@@ -664,8 +662,7 @@ CASE(clockwork_loads_a_model_that_no_container_has)
     world.platform = "'initial':{'f':0},'transfer':{'latency_ms':0}";
     world.rate_per_s = 50;
     world.requests = 400;
-    RESULT result = {0};
-    run_server(&world, "clockwork", NULL, 0, log, &result);
+    run_server(&world, "clockwork", NULL, 0, log, anew());
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
     assert_int_equal(log->requests[0].dropped, 1);
@@ -676,7 +673,6 @@ CASE(clockwork_loads_a_model_that_no_container_has)
 static double goodput(const char *chain, double rate_per_s, double *hit_rate)
 {
     struct log *log = log_one();
-    RESULT result = {0};
     run_server(
         &(struct world){
             .invokers = 2,
@@ -691,7 +687,7 @@ static double goodput(const char *chain, double rate_per_s, double *hit_rate)
             .requests = 1500,
             .warmup_requests = 100,
             .seed = 5},
-        "clockwork", "vgpu", 1, log, &result);
+        "clockwork", "vgpu", 1, log, anew());
     *hit_rate = result.overall.slo_hit_rate;
     return rate_per_s * *hit_rate;
 }
@@ -796,13 +792,12 @@ CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 static void run_clipper(double every_ms, double slo_ms, unsigned requests, double delay_ms,
                         struct log *log)
 {
-    RESULT result = {0};
     struct world world = one_server;
     world.every_ms[0] = every_ms;
     world.every_ms[1] = 1.5 * every_ms;
     world.slo_ms = slo_ms;
     world.requests = requests;
-    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, &result);
+    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, anew());
 }
 
 /* 10 ms a job against 35 ms: three are in time, four are not. By hand, the cap after each batch: 2,

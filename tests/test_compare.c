@@ -40,13 +40,12 @@ static void pair_clear(struct pair *pair)
 
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
-    RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     bool good = policy != NULL &&
                 store_begin_experiment(store, experiment, policy, values, 0, true, hear());
     const struct recorder recorder = store_recorder(store);
-    good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()) &&
+    good = good && simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()) &&
            store_end_run(store, &result, hear());
     assert_good(good);
 }
@@ -67,7 +66,6 @@ static void describe_gpu(void *context, struct execution *execution)
 static void replay_into(struct store *store, const struct experiment *experiment, double factor,
                         double jitter_cv, bool gpu)
 {
-    RESULT result = {0};
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
@@ -78,7 +76,7 @@ static void replay_into(struct store *store, const struct experiment *experiment
     run.policy = policy_resolve(experiment, &run.values, hear());
     if (gpu)
         target.describe = describe_gpu;
-    assert_good(run.policy != NULL && replay_record(store, &run, &target, &result, hear()));
+    assert_good(run.policy != NULL && replay_record(store, &run, &target, anew(), hear()));
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */

@@ -39,9 +39,8 @@ CASE(each_sample_is_drawn_with_its_probability)
 {
     static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
     size_t seen[KINDS] = {0};
-    RESULT result = {0};
     run_well(SERVED("'cold_start_ms':{'samples_ms':[100,250.5,1000,250.5]},", COLD, "4000"), NULL,
-             &log_a, &result);
+             &log_a, anew());
     assert_int_equal(log_a.request_count, STARTS);
     for (size_t r = 0; r < STARTS; r++) {
         size_t k = 0;
@@ -62,22 +61,16 @@ CASE(each_sample_is_drawn_with_its_probability)
 CASE(every_policy_meets_the_same_cold_starts)
 {
     const char *world = SERVED("'cold_start_ms':{'samples_ms':[1,2,3,4,5,6,7,8]},", COLD, "200");
-    struct simulation_result result;
-    run_well(world, NULL, &log_a, &result);
-    simulation_result_clear(&result);
-    run_well(world, policy_find("edf", NULL), &log_b, &result);
-    simulation_result_clear(&result);
+    run_well(world, NULL, &log_a, anew());
+    run_well(world, policy_find("edf", NULL), &log_b, anew());
     for (size_t r = 0; r < 200; r++)
         assert_int_equal(log_a.requests[r].cold_ns, log_b.requests[r].cold_ns);
 }
 
 CASE(one_sample_is_a_constant)
 {
-    struct simulation_result result;
-    run_well(SERVED("'cold_start_ms':{'samples_ms':[321.25]},", COLD, "50"), NULL, &log_a, &result);
-    simulation_result_clear(&result);
-    run_well(SERVED("'cold_start_ms':{'mean':321.25},", COLD, "50"), NULL, &log_b, &result);
-    simulation_result_clear(&result);
+    run_well(SERVED("'cold_start_ms':{'samples_ms':[321.25]},", COLD, "50"), NULL, &log_a, anew());
+    run_well(SERVED("'cold_start_ms':{'mean':321.25},", COLD, "50"), NULL, &log_b, anew());
     assert_same_rows(&log_a, &log_b);
 }
 
@@ -206,20 +199,18 @@ static bool look_decide(void *policy_state, struct platform *platform)
 
 CASE(each_invoker_holds_its_own)
 {
-    RESULT result = {0};
     fifo = policy_find("fifo", NULL);
     assert_non_null(fifo);
     struct policy look = *fifo;
     look.decide = look_decide;
     looked = false;
-    run_well(SERVED("", "'initial':{'per_invoker':{'f':4,'g':1}}", "5"), &look, NULL, &result);
+    run_well(SERVED("", "'initial':{'per_invoker':{'f':4,'g':1}}", "5"), &look, NULL, anew());
     assert_true(looked);
 }
 
 CASE(counts_that_cannot_be_are_refused)
 {
     const char *world = SERVED("", "'initial':'warm'", "5");
-    struct simulation_result result;
     assert_text_refused(world, "platform.initial", "{'per_invoker':-1}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':1.5}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':5592406}",
@@ -229,7 +220,7 @@ CASE(counts_that_cannot_be_are_refused)
     assert_text_refused(world, "platform.initial", "{'per_invokers':1}", "is no function in use");
     /* 64 containers of f fill an invoker. */
     assert_bad_input(
-        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, &result, hear()),
+        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, anew(), hear()),
         "memory holds only 192 of 195");
 }
 

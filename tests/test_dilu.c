@@ -713,12 +713,11 @@ static void run_world(struct world world, struct log *log, const struct policy *
                       const char *key, double value)
 {
     char json[WORLD_BYTES];
-    RESULT result = {0};
     world.platform = strchr(world.applications, 'g') == NULL
                          ? "'interference':false,'initial':{'f':4}"
                          : "'interference':false,'initial':{'f':4,'g':4}";
     world_build(json, &world);
-    run_well_with(json, policy, key, value, log, &result);
+    run_well_with(json, policy, key, value, log, anew());
 }
 
 static void run_lone(const char *applications, double gap_ms, unsigned count, struct log *log,
@@ -829,9 +828,8 @@ CASE(samples_fewer_than_asked_for_are_refused)
 {
     char json[WORLD_BYTES];
     struct log *log = log_one();
-    struct simulation_result result = {0};
     world_random(json, 1, true);
-    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, hear()),
+    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, log, anew(), hear()),
                      "window");
 }
 

@@ -14,7 +14,6 @@ static const char *const schemes[SCHEMES] = {
 
 static struct lease_row leases[JOBS]; /* by instance */
 static size_t lease_count;
-static struct simulation_result result;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
@@ -35,9 +34,8 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
         "[{'model': 'A100', 'sharing': 'mps', 'units': 100, 'memory_mb': 40960, 'count': 4}]}]}, "
         "'training': {'arrivals': {'process': 'trace', 'file': '%s'}}, 'policy': %s, 'seed': 1}",
         invokers, trace_path, policy);
-    simulation_result_clear(&result);
     lease_count = 0;
-    return run_recorded(json, own, NULL, 0, &recorder, &result, error);
+    return run_recorded(json, own, NULL, 0, &recorder, anew(), error);
 }
 
 static void simulate(unsigned invokers, const char *policy)

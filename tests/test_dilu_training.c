@@ -131,7 +131,6 @@ enum { ROWS = 1 << 16 };
 static struct training_result_row trained[64];
 static struct lease_row leases[ROWS];
 static size_t trained_count, lease_count;
-static struct simulation_result result;
 
 KEEPER(keep_training, training_result_row, trained, trained_count)
 

@@ -66,8 +66,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
     assert_non_null(store);
     assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    RESULT result = {0};
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(store_end_run(store, &result, hear()));
     assert_true(store_finish(store, hear()));
     recorded->results = results_load(recorded->path, hear());

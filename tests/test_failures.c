@@ -71,11 +71,10 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
 {
     enum { PIECES = 20000 };
     const double m = 1000, r = 100, c = 300;
-    RESULT result = {0};
     char *trace = formatted("0,a,0,%.0f,1\n", PIECES * c);
     run_failing(world_of(trace, 1, ", 'restart': 'none', 'checkpoint_s': 300",
                          "'mtbf_s': 1000, 'mttr_s': 100"),
-                &result);
+                anew());
     double lost = 0, down = 0;
     size_t hit = 0;
     for (size_t i = 0; i < rows.outage_count; i++) {
@@ -97,7 +96,6 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
 /* A request of s seconds is lost if its invoker fails meanwhile: with probability 1 - e^(-s/m). */
 CASE(a_request_survives_with_the_probability_of_its_service)
 {
-    RESULT result = {0};
     run_failing(json_requote((char[]){
                     "{'cluster': {'invokers': [{'count': 40, 'vcpus': 1, 'memory_mb': "
                     "64000}]}, 'applications': [{'name': 'one', 'stages': [{'name': 's', "
@@ -107,7 +105,7 @@ CASE(a_request_survives_with_the_probability_of_its_service)
                     "'poisson', 'rate_per_s': 4}, 'slo': {'ms': 4000}, 'platform': "
                     "{'failures': {'mtbf_s': 20, 'mttr_s': 1}}, 'policy': {'name': 'fifo'}, "
                     "'requests': 20000, 'warmup_requests': 0}"}),
-                &result);
+                anew());
     const double n = (double)result.overall.requests, p = -expm1(-2.0 / 20);
     double lost = 0;
     for (size_t i = 0; i < rows.outage_count; i++)
@@ -277,11 +275,10 @@ CASE(trainings_lose_what_an_independent_computation_says)
     for (unsigned i = 0; i < 300; i++) {
         char trace[1024], outages[4096], rules[128];
         struct model model;
-        RESULT result = {0};
         model_draw(&model, &stream, trace, outages);
         (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'checkpoint_s': %g",
                        model.whole ? "whole" : "fluid", sim_to_s(model.checkpoint));
-        run_failing(world_of(trace, model.gpus, rules, outages), &result);
+        run_failing(world_of(trace, model.gpus, rules, outages), anew());
         while (model_step(&model))
             ;
         sim_time_t lost = 0;
@@ -309,7 +306,6 @@ CASE(every_policy_of_requests_survives)
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++)
         for (unsigned seed = 1; seed <= 4; seed++) {
             char json[WORLD_BYTES] = "", key[64];
-            RESULT result = {0};
             uint64_t lost = 0;
             world_add(json, "%s", diamond);
             world_replace(json, "'prewarm':'none'",
@@ -317,7 +313,7 @@ CASE(every_policy_of_requests_survives)
                                         : "'failures':{'outages':[[0,1,2],[1,1.5,4],[0,5,6]]}");
             (void)snprintf(key, sizeof key, "'seed':%u,'policy':{'name':'%s'}", seed, policy->name);
             world_replace(json, "'seed':3", key);
-            run_failing(json, &result);
+            run_failing(json, anew());
             for (size_t i = 0; i < rows.outage_count; i++)
                 lost += rows.outages[i].requests;
             assert_true(rows.outage_count > 0);
@@ -347,13 +343,12 @@ static void check_parts(const struct training_measures *measures)
 CASE(a_scaler_waits_for_invokers_that_are_down_for_weeks)
 {
     char json[WORLD_BYTES] = "";
-    RESULT result = {0};
     world_add(json, "%s", diamond);
     world_replace(json, "'prewarm':'none'",
                   "'sample_interval_s':1e5,"
                   "'failures':{'outages':[[0,0,1.1e6],[1,0,1.1e6]]}");
     world_replace(json, "'requests':800", "'requests':20");
-    assert_good(run(json, policy_find("dilu", NULL), NULL, &result, hear()));
+    assert_good(run(json, policy_find("dilu", NULL), NULL, anew(), hear()));
     assert_int_equal(result.overall.requests, 20);
 }
 
@@ -364,7 +359,6 @@ CASE(every_policy_of_trainings_survives)
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         for (unsigned seed = 1; seed <= 3; seed++) {
             char json[WORLD_BYTES] = "", rules[160], key[96];
-            RESULT result = {0};
             (void)snprintf(rules, sizeof rules,
                            ", 'checkpoint_s': 40, 'save_s': 3, 'progress': '%s'",
                            strcmp(policies[p], "synergy") == 0 ? "whole" : "fluid");
@@ -378,7 +372,7 @@ CASE(every_policy_of_trainings_survives)
             world_replace(json, "'memory_mb': 16384",
                           seed == 3 ? "'memory_mb': 16384, 'count': 4, 'speed': 3"
                                     : "'memory_mb': 16384, 'count': 4");
-            run_failing(json, &result);
+            run_failing(json, anew());
             check_parts(result.training);
         }
 }
@@ -390,20 +384,18 @@ CASE(every_policy_of_trainings_survives)
 CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
 {
     char json[WORLD_BYTES] = "";
-    RESULT result = {0};
     world_add(json, "%s", world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
     world_replace(json, "'restart_s': 7", "'restart_s': 3");
-    run_failing(json, &result);
+    run_failing(json, anew());
     assert_relative(result.training->gpu_effective, 10.0 / 19, 1e-12);
     assert_int_equal(rows.trainings[0].lost_ns, 5 * SIM_S);
     assert_int_equal(rows.trainings[0].restart_ns, 3 * SIM_S);
     check_parts(result.training);
-    simulation_result_clear(&result);
     json[0] = '\0';
     world_add(json, "%s",
               world_of("0,a,0,10,1\n", 1, ", 'progress': 'whole'", "'outages': [[0, 9000, 9001]]"));
     world_replace(json, "'name': 'fifo'", "'name': 'synergy'");
-    run_failing(json, &result);
+    run_failing(json, anew());
     assert_absolute(result.training->gpu_effective, 10.0 / 300, 0.001);
     assert_int_equal(rows.trainings[0].ends_ns, 290 * SIM_S);
 }

@@ -669,7 +669,6 @@ CASE(pods_follow_the_rate_every_ten_seconds)
     char json[WORLD_BYTES];
     world_build(json, &steady);
     for (size_t ties = 0; ties < 2; ties++) {
-        RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
         struct key parameters[32];
         const size_t count = keys_count(policy.parameters) + 1;
@@ -681,7 +680,7 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         policy.parameters = parameters;
         policy.decide = growth_decide;
         memset(&grown, 0, sizeof grown);
-        run_well_with(json, &policy, "backlog", 1, log, &result);
+        run_well_with(json, &policy, "backlog", 1, log, anew());
         assert_int_equal(grown.first, 1);
         assert_true(fabs(grown.rate - 200) < 0.5);
         assert_int_equal(grown.later, expected[ties].pods);

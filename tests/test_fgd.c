@@ -208,8 +208,7 @@ CASE(baselines_have_the_scores_of_their_formulas)
 
 static double allocated(const char *json)
 {
-    RESULT result = {0};
-    assert_good(run_recorded(json, NULL, NULL, 0, NULL, &result, hear()));
+    assert_good(run_recorded(json, NULL, NULL, 0, NULL, anew(), hear()));
     return 100 * result.training->gpu_allocated;
 }
 
@@ -228,12 +227,11 @@ CASE(allocation_at_130_per_cent_is_as_the_authors_have_it)
  * or the platform would refuse a place. */
 CASE(places_are_free_after_an_end)
 {
-    RESULT result = {0};
     assert_good(
         run_recorded("{'cluster': 'workloads/clusters/a100-1000x4.json', 'training': "
                      "{'arrivals': {'process': 'trace', 'file': "
                      "'traces/trainings/instances_100.txt.gz'}}, 'policy': {'name': 'fgd'}}",
-                     NULL, NULL, 0, NULL, &result, hear()));
+                     NULL, NULL, 0, NULL, anew(), hear()));
     assert_in_range(result.training->gpus_active_max, 60, 78);
     assert_int_equal(result.training->finished, 70);
 }
@@ -280,14 +278,13 @@ CASE(ties_are_drawn_and_models_of_gpu_are_respected)
           pods);
     (void)fclose(pods);
     for (unsigned seed = 1; seed <= 8; seed++) {
-        RESULT result = {0};
         EXPERIMENT *experiment = NULL;
         (void)snprintf(json, sizeof json,
                        "{'seed': %u, 'cluster': " ALL ", 'training': {'arrivals': {'process': "
                        "'trace', 'file': '%s'}}, 'policy': {'name': 'fgd', 'params': {'score': "
                        "'packing'}}}",
                        seed, path);
-        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, hear()));
+        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
         experiment = load(json);
         const struct workload *workload = &experiment->workload;
         assert_string_equal(kinds_group_of(workload, taken[1])->gpus[0].model, "G3");
@@ -317,8 +314,7 @@ CASE(what_fgd_cannot_place_is_refused)
          "{'name': 'sjf'}}",
          "without a GPU"}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        RESULT result = {0};
-        assert_bad_input(run_recorded(cases[c].json, NULL, NULL, 0, NULL, &result, hear()),
+        assert_bad_input(run_recorded(cases[c].json, NULL, NULL, 0, NULL, anew(), hear()),
                          cases[c].message);
     }
 }

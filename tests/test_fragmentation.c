@@ -169,7 +169,6 @@ static void simulate(unsigned trial)
     char path[] = "/tmp/esgsim-fragmentation-XXXXXX", json[4096];
     static char trace[TRAININGS * 64];
     struct random_stream random;
-    RESULT result = {0};
     const struct recorder recorder = {.lease = keep_lease, .training = keep_training};
     char *at = trace;
     double time = 5;
@@ -194,7 +193,7 @@ static void simulate(unsigned trial)
     first_arrival = SIM_FOREVER;
     last_finish = 0;
     assert_good(
-        simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, &result, hear()));
+        simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, anew(), hear()));
     unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;

@@ -23,10 +23,9 @@ static bool keep_row(void *context, const struct training_result_row *row, struc
 
 static void train(const char *json)
 {
-    RESULT result = {0};
     const struct recorder recorder = {.training = keep_row};
     finished = 0;
-    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, hear()));
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -507,29 +506,20 @@ CASE(a_gang_that_never_fits_is_bad_input)
         {small_and_large, "sjf-bsbf", ", 'gpu_memory_mb': 9000", 2, "memory than the smallest GPU"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct simulation_result result = {0};
-        double *values = NULL;
-        char trace[64];
-        snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
-        trace_is(trace);
+        trace_is(formatted("3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus));
         char *json = formatted(
             "{'cluster': {'invokers': [%s]}, 'training': {'models': {'name': 'm', 'models': {'a': "
             "{'iteration_s': 1, 'share': {'request': 0.1}}, 'b': {'iteration_s': 1%s, 'share': "
             "{'request': 0.3}}}, 'pairs': {'default': 'none'}}, 'arrivals': {'process': 'trace', "
             "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
             cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
-        EXPERIMENT *experiment = load(json);
-        const struct policy *policy = policy_resolve(experiment, &values, hear());
-        assert_non_null(policy);
-        const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, hear());
-        const char *expected = cases[c].message != NULL ? cases[c].message : "";
+        const bool good = run_recorded(json, NULL, NULL, 0, NULL, anew(), hear());
         if (good != (cases[c].message == NULL))
             fail_msg("case %zu: %s", c, good ? "the run ends well" : heard.message);
-        if (good)
-            simulation_result_clear(&result);
-        else if (heard.kind != ERROR_INPUT || strstr(heard.message, expected) == NULL ||
-                 strstr(heard.message, "training: training 9 of /tmp/") == NULL)
-            fail_msg("case %zu: %s", c, heard.message);
+        if (!good) {
+            assert_input_error(cases[c].message);
+            assert_contains(heard.message, "training: training 9 of /tmp/");
+        }
     }
 }
 

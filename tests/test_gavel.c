@@ -117,7 +117,6 @@ CASE(what_the_least_leaves_goes_to_the_rest)
  * of stanford-futuredata/gavel at c4fa400). Of several optima their solver takes others. */
 CASE(completion_times_are_within_three_per_cent_of_the_authors)
 {
-    RESULT result = {0};
     assert_good(run_recorded(
         "{'cluster': {'invokers': [" NODES(36, "V100") ", " NODES(36, "P100") ", " NODES(
             36, "K80") "]}, 'training': {'models': "
@@ -125,7 +124,7 @@ CASE(completion_times_are_within_three_per_cent_of_the_authors)
                        "'file': 'traces/trainings/gavel_s0_4ph_single.csv.gz'}, 'measured': "
                        "[4000, 5000], 'stop': 'measured', 'restart': 'none'}, 'policy': "
                        "{'name': 'gavel'}}",
-        NULL, NULL, 0, NULL, &result, hear()));
+        NULL, NULL, 0, NULL, anew(), hear()));
     print_message("%.3f h\n", result.training->jct_s_mean / 3600);
     assert_true(fabs(result.training->jct_s_mean / 3600 / 16.82 - 1) < 0.03);
 }
@@ -172,16 +171,14 @@ CASE(no_policy_gives_a_gpu_of_a_model_that_is_not_accepted)
     (void)fclose(trace);
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         const struct recorder recorder = {.lease = check_placed};
-        RESULT result = {0};
         (void)snprintf(json, sizeof json, TYPED("%s", "%s"), path, policies[p]);
         leases = 0;
-        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, hear()));
+        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
         assert_int_equal(result.training->finished, 64);
         assert_true(leases >= 64);
     }
-    RESULT result = {0};
     (void)snprintf(json, sizeof json, TYPED("%s", "synergy"), path);
-    assert_bad_input(run_recorded(json, NULL, NULL, 0, NULL, &result, hear()),
+    assert_bad_input(run_recorded(json, NULL, NULL, 0, NULL, anew(), hear()),
                      "all GPUs must be alike");
     unlink(path);
 }
@@ -214,13 +211,12 @@ CASE(the_platform_refuses_other_models_and_too_large_gangs)
     for (unsigned c = 0; c < 3; c++) {
         char path[] = "/tmp/gavel-XXXXXX", json[2048];
         FILE *trace = fdopen(mkstemp(path), "w");
-        RESULT result = {0};
         fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].row);
         (void)fclose(trace);
         (void)snprintf(json, sizeof json, TYPED("%s", "fifo"), path);
         if (c < 2) {
             assert_false(
-                run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, &result, hear()));
+                run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, anew(), hear()));
             assert_non_null(strstr(heard.message, cases[c].message));
         } else {
             assert_text_refused(json, NULL, NULL, cases[c].message);

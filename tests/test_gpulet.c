@@ -267,8 +267,7 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 CASE(two_partitions_of_a_gpu_work_at_once)
 {
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well(diamond, gpulet(), log, &result);
+    run_well(diamond, gpulet(), log, anew());
     size_t together = 0;
     for (size_t i = 0; i < log->batch_count; i++)
         for (size_t k = i + 1; k < log->batch_count && k < i + 20; k++)

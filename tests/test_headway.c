@@ -354,9 +354,8 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
             .warmup_requests = 20};
         char json[WORLD_BYTES];
         struct log *log = log_one();
-        RESULT result = {0};
         world_build(json, &world);
-        run_well(json, headway(), log, &result);
+        run_well(json, headway(), log, anew());
         assert_true(result.overall.slo_hit_rate >= 1);
         for (size_t b = 20; b + 1 < log->batch_count; b++) /* the last may be odd */
             assert_int_equal(log->batches[b].jobs, expected[i].jobs);
@@ -375,11 +374,10 @@ static double after_a_burst(double late)
                                 .platform = "'initial':0,'cold_dispatch':'wait','admission':'none'",
                                 .requests = 400};
     char json[WORLD_BYTES];
-    RESULT result = {0};
     world_build(json, &world);
     EXPERIMENT *experiment = load(json);
     OWNED(free) double *values = policy_values(policy, "late", late);
-    assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
     return result.overall.slo_hit_rate;
 }
 
@@ -401,8 +399,7 @@ static const char theory[] =
 
 CASE(it_serves_theory_and_users_who_wait)
 {
-    RESULT result = {0};
-    run_well(theory, headway(), NULL, &result);
+    run_well(theory, headway(), NULL, anew());
     assert_int_equal(result.overall.requests, 400);
     assert_true(result.overall.slo_hit_rate > 0.9);
 }
@@ -445,11 +442,10 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
             EXPERIMENT *experiment = load(json);
-            RESULT result = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
             assert_good(
-                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, hear()));
+                simulation_run(experiment, both[i], settings[i], &recorder, NULL, anew(), hear()));
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {

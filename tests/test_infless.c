@@ -883,8 +883,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);
-    RESULT result = {0};
-    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, anew(), hear()));
     uint64_t by_batch[5] = {0};
     uint64_t jobs[5] = {0};
     uint64_t full = 0;
@@ -926,8 +925,7 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     struct log *log = log_one();
     world_resnet(json, path, REGULAR);
     struct policy policy = watch();
-    RESULT result = {0};
-    run_well_with(json, &policy, "lsth_bin_s", 10, log, &result);
+    run_well_with(json, &policy, "lsth_bin_s", 10, log, anew());
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
     assert_in_range(result.run.prewarms, REGULAR - 12, REGULAR - 10);
     assert_int_equal(counted.created, REGULAR);
@@ -974,8 +972,7 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
     struct log *log = log_one();
     world_narrow(json, 4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
-    RESULT result = {0};
-    run_well(json, &policy, log, &result);
+    run_well(json, &policy, log, anew());
     for (size_t i = 0; i < log->request_count; i++) {
         const struct request_row *row = &log->requests[i];
         if (row->application == 0 || row->arrival_ns > 52 * SIM_S)
@@ -1011,17 +1008,14 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     struct log *log = log_one();
     world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch_paper();
-    struct simulation_result result = {0};
-    run_well(json, &policy, log, &result);
+    run_well(json, &policy, log, anew());
     const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
     assert_true(fabs((double)result.overall.dropped - expected) <= 2);
     for (size_t i = STEADY - 400; i < STEADY; i++)
         assert_true(log->requests[i].hit || log->requests[i].dropped);
-    simulation_result_clear(&result);
-    run_well_with(json, &policy, "own_admission", 0, log, &result);
+    run_well_with(json, &policy, "own_admission", 0, log, anew());
     assert_int_equal(result.overall.dropped, 0);
     assert_true(result.overall.slo_hit_rate < 0.01);
-    simulation_result_clear(&result);
     unlink(path);
 }
 
@@ -1038,8 +1032,7 @@ CASE(half_a_gpu_is_the_nearest_share)
     world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch_paper();
     for (size_t limits = 0; limits < 2; limits++) {
-        RESULT result = {0};
-        run_well_with(json, &policy, "limits", (double)limits, log, &result);
+        run_well_with(json, &policy, "limits", (double)limits, log, anew());
         for (size_t i = 0; i < log->batch_count; i++)
             assert_int_equal(log->batches[i].vgpu, largest[limits]);
     }
@@ -1056,8 +1049,7 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
     world_resnet(json, path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
-        RESULT result = {0};
-        run_well_with(json, &policy, "first", (double)first, log, &result);
+        run_well_with(json, &policy, "first", (double)first, log, anew());
         assert_int_equal(log->batches[0].configured_batch, first == 0 ? 1 : 4);
     }
     unlink(path);
@@ -1077,8 +1069,7 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     struct log *log = log_one();
     world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch_paper();
-    RESULT result = {0};
-    run_well(json, &policy, log, &result);
+    run_well(json, &policy, log, anew());
     assert_int_equal(counted.taken, 1);
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 2);

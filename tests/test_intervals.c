@@ -104,9 +104,8 @@ static struct coverage coverage_of(const char *path, double slo_ms, double truth
         const struct seed_values of = {
             .values = rates, .worth = worth, .valued = seeds, .seeds = seeds, .share = true};
         for (size_t s = 0; s < seeds; s++) {
-            RESULT result = {0};
             experiment->seed = 1 + sweep * seeds + s;
-            assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
+            assert_good(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
             rates[s] = result.overall.slo_hit_rate;
             worth[s] = result.run.requests_effective;
         }

@@ -357,9 +357,8 @@ CASE(poisson_cold_starts_are_as_in_theory)
 {
     const struct world world = {.rate_per_s = 0.7, .requests = ROWS_MAX - 1};
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
-        RESULT result = {0};
         char *keep = formatted("{'name':'fixed','params':{'ttl_s':%u}}", ttl);
-        run_single(world, 0.001, 0, keep, log_one(), &result);
+        run_single(world, 0.001, 0, keep, log_one(), anew());
         const double p = exp(-0.7 * ttl), n = world.requests;
         assert_true(fabs((double)result.run.cold_starts / n - p) < 4 * sqrt(p * (1 - p) / n));
     }
@@ -368,8 +367,7 @@ CASE(poisson_cold_starts_are_as_in_theory)
 CASE(without_keep_alive_every_job_is_cold)
 {
     struct log *log = log_one();
-    RESULT result = {0};
-    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, &result);
+    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, anew());
     assert_true(result.overall.cold_start_rate == 1);
     assert_int_equal(result.run.cold_starts, log->batch_count);
     assert_true(result.run.cost_idle_usd == 0);
@@ -379,9 +377,8 @@ CASE(without_keep_alive_every_job_is_cold)
 CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
     struct log *log = log_one();
-    RESULT result = {0};
     run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", log,
-               &result);
+               anew());
     size_t most = 0;
     for (size_t i = 0; i < log->batch_count; i++) {
         size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
@@ -419,7 +416,6 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char path[] = "/tmp/esgsim-trace-XXXXXX";
-        RESULT result = {0};
         FILE *trace = trace_begin(path);
         for (unsigned i = 0; i < cases[c].regular; i++)
             fprintf(trace, "%u,a\n", 20000 * i);
@@ -427,7 +423,7 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         assert_int_equal(fclose(trace), 0);
         const size_t count = strlen(cases[c].cold);
         run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
-                   BY_SECONDS, log, &result);
+                   BY_SECONDS, log, anew());
         unlink(path);
         unsigned cold = 0;
         assert_int_equal(log->batch_count, count);
@@ -455,11 +451,10 @@ CASE(a_container_may_come_back_for_ever)
 {
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
-    RESULT result = {0};
     struct experiment *experiment = load_single(
         (struct world){.every_ms = {100000, 100000}, .requests = 3}, 100, 1000, "infinite");
     experiment->platform.keep_alive_policy = &keep_alive_policy;
-    run_experiment(experiment, policy_find("fifo", NULL), log_one(), &result);
+    run_experiment(experiment, policy_find("fifo", NULL), log_one(), anew());
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 2);
 }
@@ -487,10 +482,9 @@ static bool wasteful_decide(void *state, struct platform *platform)
 CASE(an_instance_given_up_at_once_does_not_count_as_working)
 {
     POLICY(wasteful, .state_bytes = sizeof(bool), .decide = wasteful_decide);
-    RESULT result = {0};
     run_experiment(load_single((struct world){.every_ms = {20000, 20000}, .requests = 20}, 100,
                                1000, "{'name':'hybrid-histogram','params':{'bin_s':1,'head':20}}"),
-                   &wasteful, log_one(), &result);
+                   &wasteful, log_one(), anew());
     assert_true(result.run.prewarms >= 10);
 }
 
@@ -629,10 +623,9 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
 {
     static char json[2 * WORLD_BYTES];
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    RESULT result = {0};
     cache_trace(cache, path);
     cache_world(cache, gpu, path, json, sizeof json);
-    run_kept(json, keep_alive, "fifo", log, &result);
+    run_kept(json, keep_alive, "fifo", log, anew());
     unlink(path);
     assert_int_equal(log->batch_count, cache->count);
     for (size_t i = 0; i < cache->count; i++)
@@ -729,9 +722,8 @@ CASE(every_keep_alive_works_under_every_scheduler)
         world_random(json, number, false);
         for (size_t p = 0; p < 4; p++) {
             for (size_t k = 0; k < KEEP_ALIVES; k++) {
-                RESULT result = {0};
                 RESULT second = {0};
-                run_kept(json, keep_alives[k], policies[p], log, &result);
+                run_kept(json, keep_alives[k], policies[p], log, anew());
                 run_kept(json, keep_alives[k], policies[p], again, &second);
                 world_check_conserved(log, &result, 400);
                 assert_same_rows(log, again);
@@ -758,8 +750,7 @@ static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t 
 
 static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
 {
-    RESULT result = {0};
-    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), &result);
+    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), anew());
     return result.run.evictions;
 }
 
@@ -803,12 +794,11 @@ CASE(fixed_is_what_keep_alive_s_says)
     static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
         char json[WORLD_BYTES], keys[64];
-        RESULT result = {0};
         RESULT second = {0};
         snprintf(json, sizeof json, "%s", diamond);
         snprintf(keys, sizeof keys, "'keep_alive_s':%s,'prewarm'", times[i]);
         world_replace(json, "'prewarm'", keys);
-        run_kept(json, NULL, "esg", log, &result);
+        run_kept(json, NULL, "esg", log, anew());
         run_kept(json, "fixed", "esg", named, &second);
         assert_same_rows(log, named);
         assert_memory_equal(&result.run, &second.run, sizeof result.run);

@@ -326,9 +326,8 @@ CASE(a_batch_runs_on_a_gpu_of_its_kind)
     EXPERIMENT *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
-        RESULT result = {0};
         bool seen[2] = {false, false};
-        run_well(MIXED, policies[p], &log, &result);
+        run_well(MIXED, policies[p], &log, anew());
         check_rows(&e->workload, &log);
         for (size_t i = 0; i < log.batch_count; i++)
             seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
@@ -361,8 +360,7 @@ static bool reshare_decide(void *state, struct platform *platform)
 CASE(an_instance_keeps_its_kind)
 {
     POLICY(policy, .state_bytes = 1, .decide = reshare_decide);
-    struct simulation_result result = {0};
-    assert_bad_run(run(MIXED, &policy, NULL, &result, hear()), "another kind of GPU");
+    assert_bad_run(run(MIXED, &policy, NULL, anew(), hear()), "another kind of GPU");
 }
 
 /* ---- Theory and runs of one kind ------------------------------------------------------------- */
@@ -390,7 +388,6 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
         double number;
     } rates[] = {{"4", 4}, {"10", 10}};
     for (size_t i = 0; i < 2; i++) {
-        RESULT result = {0};
         char *json = formatted(
             "{'cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
             "units':1,'memory_mb':10}]},{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
@@ -400,7 +397,7 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
                 "%s") ",'platform':{" CALM
                       "},'requests':80000,'warmup_requests':4000,'seed':8,'record':'summary'}",
             rates[i].rate);
-        run_well(json, &first_fit, NULL, &result);
+        run_well(json, &first_fit, NULL, anew());
         const double theory = 1e3 * unlike_servers_response(rates[i].number, 10, 5);
         /* The half-width is 1.96 standard errors; the test allows 2.5 of them. */
         assert_absolute(result.overall.latency_ms_mean, theory,
@@ -459,10 +456,9 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
 CASE(two_kinds_with_a_function_each_are_two_clusters)
 {
     static struct log mixed;
-    RESULT result = {0};
     run_well(WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
                    "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("420"), FIFO "600"),
-             NULL, &mixed, &result);
+             NULL, &mixed, anew());
     check_alone(&mixed,
                 WORLD(GROUP("2", GPU_A("")), ONLY_A, "[" ONLY("x", "f") "]",
                       "{'process':'trace','file':'%s'}", FIFO "%zu"),
@@ -499,13 +495,12 @@ CASE(a_kind_that_is_not_used_changes_nothing)
 static double first_latency(const char *cluster, const char *profiles, const char *platform)
 {
     static struct log log;
-    RESULT result = {0};
     char *json =
         formatted("{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
                   ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
                   "%s},'requests':2,'warmup_requests':0}",
                   cluster, profiles, platform);
-    run_well(json, &first_fit, &log, &result);
+    run_well(json, &first_fit, &log, anew());
     return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
 }
 
@@ -534,7 +529,6 @@ CASE(interference_is_that_of_the_gpu)
 {
     POLICY(pairs, .state_bytes = 1, .decide = pair_decide);
     static struct log log;
-    RESULT result = {0};
     run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(
                  "1", GPU_B("")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
                                                               "{'model':'constant','"
@@ -555,7 +549,7 @@ CASE(interference_is_that_of_the_gpu)
                                                                               "requests':4,'"
                                                                               "warmup_"
                                                                               "requests':0}",
-             &pairs, &log, &result);
+             &pairs, &log, anew());
     assert_int_equal(log.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_absolute((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
@@ -580,8 +574,7 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
     static struct log logs[3];
     EXPERIMENT *e = load(worlds[2]);
     for (size_t i = 0; i < 3; i++) {
-        RESULT result = {0};
-        run_well(worlds[i], &at_random, &logs[i], &result);
+        run_well(worlds[i], &at_random, &logs[i], anew());
     }
     double noise[2][300] = {{0}};
     bool seen[2] = {false, false};
@@ -622,12 +615,11 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
                                "'policy':{'name':'esg'},'platform':{" CALM
                                "},'requests':20,'warmup_requests':0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
-    RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = policy_resolve(e, &values, hear());
     assert_non_null(policy);
     planned = taken = 0;
-    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, hear()));
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
 }

@@ -141,8 +141,7 @@ CASE(a_load_keeps_that_share_of_the_limiting_resource_busy)
          false, 0.3},
     };
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
-        RESULT result = {0};
-        assert_true(run(worlds[i].json, NULL, NULL, &result, hear()));
+        assert_true(run(worlds[i].json, NULL, NULL, anew(), hear()));
         const double busy =
             worlds[i].vcpus ? result.run.vcpu_utilisation : result.run.gpu_utilisation;
         if (fabs(busy / worlds[i].load - 1) > 10 / sqrt(15000))

@@ -129,11 +129,10 @@ CASE(every_policy_serves_unlike_gpus)
         size_t used[2] = {0};
         for (uint64_t world = 0; world < MIXED_WORLDS; world++) {
             char json[WORLD_BYTES];
-            RESULT result = {0};
             mixed_world(json, world, world % 2 == 0);
             EXPERIMENT *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
-            run_well(json, policy, log, &result);
+            run_well(json, policy, log, anew());
             world_check_conserved(log, &result, MIXED_REQUESTS);
             world_check_batches(log);
             check_kinds(&experiment->workload, log, world % 2 == 0, used);
@@ -191,8 +190,7 @@ CASE(a_kind_that_is_faster_and_cheaper_is_used_first)
     dominated_world(json);
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
-        RESULT result = {0};
-        run_well(json, policy, log, &result);
+        run_well(json, policy, log, anew());
         for (size_t i = 0; i < log->batch_count && minimises(policy); i++)
             if (log->batches[i].invoker < 2)
                 fail_msg("%s runs request %u on the kind that is slower and dearer", policy->name,
@@ -209,7 +207,6 @@ static double hits_with(const char *policy, uint64_t number, bool both)
     static const char *const quarters[] = {"1", "2", "4"};
     static const char *const hundredths[] = {"25", "50", "100"};
     char json[WORLD_BYTES] = "";
-    RESULT result = {0};
     RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 9);
     world_add(json, "{'name':'alone','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':4000,'"
                     "gpus':[" QUARTERS "]}");
@@ -229,7 +226,7 @@ static double hits_with(const char *policy, uint64_t number, bool both)
               "platform':{'prewarm':'none','interference':false,'initial':{'f':%d,'g':%d,'q':8}},'"
               "requests':400,'warmup_requests':50,'seed':%u}",
               40, both ? 16 : 8, both ? 16 : 8, (unsigned)number + 1);
-    run_well(json, policy_find(policy, NULL), NULL, &result);
+    run_well(json, policy_find(policy, NULL), NULL, anew());
     const double hits = result.overall.slo_hit_rate;
     return hits;
 }

@@ -395,8 +395,7 @@ CASE(refusing_keeps_serving_in_time_under_overload)
     memcpy(slo, "\"factor\":2.0", 12);
     double hits[2];
     for (int off = 0; off < 2; off++) {
-        RESULT result = {0};
-        run_well_with(json, nexus(), "own_admission", !off, log, &result);
+        run_well_with(json, nexus(), "own_admission", !off, log, anew());
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }

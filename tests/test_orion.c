@@ -541,8 +541,7 @@ CASE(random_worlds_are_served_whole_and_forgotten)
             WORLD, 1 + (unsigned)test_below(&random, 3), 300 + (unsigned)test_below(&random, 1000),
             5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
             test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random), v);
-        RESULT result = {0};
-        run_orion(json, variants[variant].key, variants[variant].value, &log, &result);
+        run_orion(json, variants[variant].key, variants[variant].value, &log, anew());
         uint64_t jobs = 0;
         for (size_t i = 0; i < log.batch_count; i++) {
             jobs += log.batches[i].jobs;
@@ -567,13 +566,10 @@ CASE(absent_jobs_are_counted_on_only_when_told)
 {
     static struct log log;
     char *json = formatted(WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
-    struct simulation_result result = {0};
-    run_orion(json, "bundle", 1, &log, &result);
+    run_orion(json, "bundle", 1, &log, anew());
     assert_int_equal(misses_of(&result), 0);
-    simulation_result_clear(&result);
-    run_orion(json, NULL, 0, &log, &result);
+    run_orion(json, NULL, 0, &log, anew());
     assert_true(misses_of(&result) > 0);
-    simulation_result_clear(&result);
 }
 
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
@@ -597,12 +593,10 @@ static const char rightly[] =
 CASE(container_is_ready_when_its_input_arrives)
 {
     static struct log log;
-    struct simulation_result result = {0};
-    run_orion(rightly, "prewarm", 1, &log, &result);
+    run_orion(rightly, "prewarm", 1, &log, anew());
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 220 * SIM_MS);
-    simulation_result_clear(&result);
-    run_orion(rightly, NULL, 0, &log, &result);
+    run_orion(rightly, NULL, 0, &log, anew());
     /* f's own cold start is not foreseen; g's is over within a bin of the plan's median. */
     const sim_time_t bin = 180 * SIM_MS / BINS + 1;
     for (size_t i = 0; i < 5; i++) {
@@ -610,7 +604,6 @@ CASE(container_is_ready_when_its_input_arrives)
         assert_true(latency >= 160 * SIM_MS && latency <= 160 * SIM_MS + bin);
     }
     assert_int_equal(result.run.prewarms, 5);
-    simulation_result_clear(&result);
 }
 
 CASE(search_time_is_charged_and_the_second_time_only_when_told)
@@ -619,9 +612,8 @@ CASE(search_time_is_charged_and_the_second_time_only_when_told)
     char json[4096];
     uint64_t units[2];
     for (int first = 0; first < 2; first++) {
-        RESULT result = {0};
         (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
-        run_orion(json, "charge", first, &log, &result);
+        run_orion(json, "charge", first, &log, anew());
         units[first] = (uint64_t)result.run.decision_units;
     }
     assert_true(units[1] > 0 && units[0] > 10 * units[1]);

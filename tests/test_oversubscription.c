@@ -10,7 +10,6 @@ static struct training_result_row trainings[TRAININGS_MAX];
 static struct lease_row leases[LEASES_MAX];
 static struct log requests;
 static size_t training_count, lease_count;
-static struct simulation_result result;
 
 KEEPER(keep_training, training_result_row, trainings, training_count)
 

@@ -105,11 +105,10 @@ CASE(policies_see_planning_times_and_the_world_takes_and_bills_its_own)
     watched = policy_find("min-config", NULL);
     struct policy watching = *watched;
     watching.init = watch_init;
-    RESULT result = {0};
     EXPERIMENT *plain = WORLD("platform.noise.cv", "0", "platform.interference", "false");
     EXPERIMENT *e = WORLD("platform.noise.cv", "0", "platform.interference", "false",
                           "planning.error.cv", "0.4", "planning.error.bias", "-0.2");
-    run_logged(e, &watching, &logs[0], &result);
+    run_logged(e, &watching, &logs[0], anew());
     const struct workload *world = &e->workload;
     assert_ptr_equal(shown, experiment_planned(e));
     assert_ptr_not_equal(shown, world);
@@ -257,8 +256,7 @@ CASE(a_guard_adds_the_expected_error_of_the_planning_profile)
     assert_int_equal(f[11].time, sim_from_ms(40 * 1.6));
     assert_int_equal(e->planning.configurations, 24);
     assert_int_equal(e->planning.unguarded, 13);
-    RESULT result = {0};
-    run_logged(e, policy_find("fifo", NULL), &logs[0], &result);
+    run_logged(e, policy_find("fifo", NULL), &logs[0], anew());
     assert_contains(notices_find(&result.notices, NOTICE_PLANNING)->text,
                     "policies plan with w.json, guard 2 (not for 13 of 24");
 }
@@ -371,7 +369,6 @@ CASE(a_search_on_planning_times_is_brute_force_on_them)
 static void store_and_load(const char *key, const char *value, struct run_record **record)
 {
     char path[] = "/tmp/esgsim-planning-XXXXXX";
-    RESULT result = {0};
     EXPERIMENT *e = WORLD("requests", "50", "record", "all", "policy.name", "fifo", key, value);
     const struct policy *policy = policy_find("fifo", NULL);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
@@ -380,7 +377,7 @@ static void store_and_load(const char *key, const char *value, struct run_record
     assert_non_null(store);
     assert_true(store_begin_experiment(store, e, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, hear()));
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(store_end_run(store, &result, hear()));
     assert_true(store_finish(store, hear()));
     *record = run_record_load(path, e->hash, false, hear());

@@ -58,7 +58,6 @@
 
 /* Of the last run. */
 static struct log rows;
-static struct simulation_result result;
 
 static void go(const char *json, const struct policy *policy)
 {
@@ -228,11 +227,10 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
     const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
                              ONE COUNT("0", "30") ",'policy':{'name':'esg'}");
     EXPERIMENT *experiment = load(json);
-    RESULT result = {0};
     double *values = NULL;
     struct policy robbed = *policy_resolve(experiment, &values, hear());
     robbed.decide = robbed_decide;
-    assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, anew(), hear()));
     assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);
 }
 
@@ -721,9 +719,8 @@ static bool confused_decide(void *state, struct platform *platform)
 CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 {
     POLICY(confused, .decide = confused_decide);
-    RESULT result = {0};
     assert_bad_run(
-        run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, &result, hear()),
+        run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, anew(), hear()),
         "planned configuration 1000");
 }
 
@@ -732,10 +729,9 @@ CASE(a_measured_decision_cost_marks_the_result)
     static const char *const models[] = {"{'model':'zero'}", "{'model':'measured'}"};
     for (int i = 0; i < 2; i++) {
         char json[8192], text[16384] = {0};
-        RESULT result = {0};
         snprintf(json, sizeof json,
                  PLAIN(",'decision_cost':%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
-        run_well(json, &simple, NULL, &result);
+        run_well(json, &simple, NULL, anew());
         EXPERIMENT *experiment = load(json);
         FILE *file = tmpfile();
         assert_non_null(file);
@@ -805,9 +801,8 @@ CASE(a_policy_that_only_watches_the_clock_is_stopped)
          .decide = idle_decide},
         {.abi = POLICY_ABI, .name = "waiter", .init = never_init, .decide = idle_decide}};
     for (size_t i = 0; i < 2; i++) {
-        struct simulation_result result;
         assert_bad_run(
-            run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, &result, hear()),
+            run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, anew(), hear()),
             "rule progress");
         assert_contains(heard.message, watchers[i].name);
     }
@@ -924,8 +919,7 @@ CASE(idle_containers_cost_what_their_reference_does)
         PLAIN(",'initial':{'f':1}", EVERY("1000"),
               "'slo':{'factor':1,'reference':{'vgpu':4}}," ONE COUNT("1", "2"))};
     for (size_t i = 0; i < 2; i++) {
-        RESULT result = {0};
-        run_well(worlds[i], &simple, NULL, &result);
+        run_well(worlds[i], &simple, NULL, anew());
         idle_usd[i] = result.run.cost_idle_usd;
     }
     /* 0.001 $/s for a vCPU and 0.01 $/s for each vGPU. */

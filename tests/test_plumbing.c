@@ -114,12 +114,11 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
     };
     struct log *log = log_one();
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        RESULT result = {0};
         char json[WORLD_BYTES], rule[32];
         world_build(json, &world);
         snprintf(rule, sizeof rule, "'cold_dispatch':'%s'", rules[r].rule);
         world_replace(json, "'cold_dispatch':'start'", rule);
-        run_well(json, policy_find("fifo", NULL), log, &result);
+        run_well(json, policy_find("fifo", NULL), log, anew());
         assert_int_equal(log->requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
         assert_int_equal(log->requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
         assert_int_equal(result.run.cold_starts, rules[r].cold_starts);
@@ -144,7 +143,6 @@ CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
     static const double keep_s[] = {0.05, 0.1, 1, 12};
     double idle[4];
     for (size_t k = 0; k < 4; k++) {
-        RESULT result = {0};
         char *platform =
             formatted("'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
         run_traced((struct world){.functions = {{"f", "1", "1", "3", "[[40]]", 0, 500, 0}},
@@ -153,7 +151,7 @@ CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
                                   .platform = platform,
                                   .requests = 3},
                    "time_ms,application\n0,one\n0,one\n100000,one\n", policy_find("fifo", NULL),
-                   NULL, &result);
+                   NULL, anew());
         assert_int_equal(result.run.cold_starts, 3);
         idle[k] = result.run.cost_idle_usd;
         assert_true(fabs(idle[k] / idle[0] - (1.5 + 2 * keep_s[k]) / (1.5 + 2 * keep_s[0])) < 1e-9);
@@ -175,13 +173,12 @@ static bool pairs_decide(void *state, struct platform *platform)
 CASE(a_container_starts_for_the_batches_of_each_queue)
 {
     POLICY(pairs, .decide = pairs_decide);
-    RESULT result = {0};
     run_traced((struct world){.functions = {{"f", "1,2", "1", "1", "[[40]],[[40]]", 0, 500, 0}},
                               .applications = "one: a=f; two: a=f",
                               .slo_ms = 1000,
                               .platform = "'initial':'cold','cold_dispatch':'late'",
                               .requests = 2},
-               "time_ms,application\n0,one\n0,two\n", &pairs, NULL, &result);
+               "time_ms,application\n0,one\n0,two\n", &pairs, NULL, anew());
     assert_int_equal(result.run.cold_starts, 2);
 }
 
@@ -191,7 +188,6 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
     static const char *const rules[] = {"wait", "late"};
     for (size_t r = 0; r < 2; r++) {
         char json[WORLD_BYTES], platform[64];
-        RESULT result = {0};
         snprintf(platform, sizeof platform, "'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
         world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
                                           .applications = "one: a=f",
@@ -202,7 +198,7 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':8,'memory_mb':4000,'gpus':[{'model':'test',"
                       "'sharing':'exclusive','units':4,'memory_mb':4000}]},");
-        assert_good(run(json, policy_find("fifo", NULL), NULL, &result, hear()));
+        assert_good(run(json, policy_find("fifo", NULL), NULL, anew(), hear()));
         assert_int_equal(result.overall.requests, 3);
     }
 }
@@ -270,13 +266,12 @@ CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
             .requests = 200,
         };
         char json[WORLD_BYTES], pool[64];
-        RESULT result = {0};
         target_wanted = cases[i].wanted;
         starts = 0;
         world_build(json, &world);
         snprintf(pool, sizeof pool, "'pool':{'target':%s}", cases[i].target);
         world_replace(json, "'pool':{'target':0}", pool);
-        run_well(json, &watched, NULL, &result);
+        run_well(json, &watched, NULL, anew());
         assert_true(starts >= 200);
     }
 }
@@ -362,7 +357,6 @@ CASE(a_policy_refuses_only_by_the_rule_that_it_states)
 CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
 {
     struct log *log = log_one();
-    RESULT result = {0};
     run_traced((struct world){.vcpus = 1,
                               .functions = {{"f", "1", "1", "1", "[[20]]", 0, 0, 0}},
                               .applications = "one: a=f",
@@ -370,7 +364,7 @@ CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
                               .platform = "'initial':{'f':1},'admission':'lost'",
                               .requests = 3},
                "time_ms,application,slo_ms\n0,one,500\n0,one,400\n0,one,40\n",
-               policy_find("fifo", NULL), log, &result);
+               policy_find("fifo", NULL), log, anew());
     assert_int_equal(result.overall.dropped, 1);
     assert_true(log->requests[2].dropped);
 }
@@ -397,11 +391,10 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
     OWNED(free) double *values = policy_values(fifo, "max_batch", 32);
     double hits[2];
     for (size_t waits = 0; waits < 2; waits++) {
-        RESULT result = {0};
         EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
                                         count - 1 + waits, hear());
         assert_good(e != NULL);
-        assert_good(simulation_run(e, fifo, values, NULL, NULL, &result, hear()));
+        assert_good(simulation_run(e, fifo, values, NULL, NULL, anew(), hear()));
         hits[waits] = result.overall.slo_hit_rate;
     }
     assert_true(hits[0] < 0.9);
@@ -498,14 +491,13 @@ CASE(a_rate_sheds_no_request_for_which_there_is_a_free_slot)
         char trace[8192] = "time_ms,application\n";
         for (unsigned i = 0; i < BURSTS * together; i++)
             world_add(trace, "%u,one\n", i / together * 500);
-        RESULT result = {0};
         run_traced((struct world){.functions = {{"f", "1", "1", "1", "[[100]]", 0, 0, 0}},
                                   .applications = "one: a=f",
                                   .slo_ms = 1000,
                                   .platform = "'initial':{'f':8},'admission':{'rate':'efficient',"
                                               "'start':0,'least':0,'most':0}",
                                   .requests = BURSTS * together},
-                   trace, policy_find("fifo", NULL), log_one(), &result);
+                   trace, policy_find("fifo", NULL), log_one(), anew());
         const unsigned over = together > 4 ? together - 4 : 0;
         assert_true(result.overall.dropped <= BURSTS * over);
         assert_true(result.overall.dropped >= (BURSTS - 1) * over); /* no rate is known at first */
@@ -532,13 +524,12 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
                 {"warmup_requests", "1000"},
                 {"platform.admission", with == 0 ? "none" : "{\"rate\":\"efficient\"}"},
             };
-            RESULT result = {0};
             EXPERIMENT *e =
                 experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, hear());
             assert_good(e != NULL);
             const struct policy *policy = policy_find(policies[p].name, NULL);
             OWNED(free) double *values = policy_values(policy, NULL, 0);
-            assert_good(simulation_run(e, policy, values, NULL, NULL, &result, hear()));
+            assert_good(simulation_run(e, policy, values, NULL, NULL, anew(), hear()));
             hits[with] = result.overall.slo_hit_rate;
         }
         assert_true(hits[1] > policies[p].least);

@@ -362,9 +362,8 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
     struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            RESULT result = {0};
             run_well_with(diamond, policy_find(baselines[p], NULL), variants[v].key,
-                          variants[v].value, log, &result);
+                          variants[v].value, log, anew());
             uint64_t jobs = 0;
             uint64_t expected = 0;
             for (size_t i = 0; i < log->batch_count; i++)
@@ -383,8 +382,7 @@ CASE(minimum_and_maximum_configurations_are_what_they_say)
 {
     struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
-        RESULT result = {0};
-        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, &result);
+        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, anew());
         for (size_t i = 0; i < log->batch_count; i++) {
             assert_int_equal(log->batches[i].configured_batch, 1);
             assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
@@ -396,8 +394,7 @@ CASE(minimum_and_maximum_configurations_are_what_they_say)
 CASE(batching_happens_where_it_is_asked_for)
 {
     struct log *log = log_one();
-    RESULT result = {0};
-    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
+    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, anew());
     assert_true(result.overall.mean_batch > 1.1);
 }
 
@@ -458,8 +455,7 @@ CASE(each_order_serves_the_lowest_of_those_waiting)
                  {"max-config", BY_ARRIVAL}};
     struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        RESULT result = {0};
-        run_well(contention, policy_find(cases[c].policy, NULL), log, &result);
+        run_well(contention, policy_find(cases[c].policy, NULL), log, anew());
         assert_true(check_order(log, cases[c].order) > 1000);
     }
 }
@@ -485,14 +481,13 @@ CASE(lost_requests_are_dropped_only_when_told)
 CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
     struct log *log = log_one();
-    RESULT result = {0};
     char path[32];
     compile_plugin("tests/plugins/shortest_queue.c", path);
     const struct policy *policy = policy_find(path, hear());
     unlink(path);
     assert_good(policy);
     assert_string_equal(policy->name, "shortest-queue");
-    run_well(diamond, policy, log, &result);
+    run_well(diamond, policy, log, anew());
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
 }
@@ -503,8 +498,7 @@ CASE(policies_that_break_a_rule_are_stopped_by_name)
                                                     &plugin_spinner};
     struct log *log = log_one();
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
-        RESULT result = {0};
-        assert_bad_run(run(diamond, breakers[i], log, &result, hear()), "");
+        assert_bad_run(run(diamond, breakers[i], log, anew(), hear()), "");
         if (strstr(heard.message, breakers[i]->name) == NULL ||
             strstr(heard.message, "rule") == NULL)
             fail_msg("\"%s\" names not policy and rule", heard.message);

@@ -3,8 +3,6 @@
 #include "sim/engine/queueing_theory.h"
 #include "tests/fixture_simulation.h"
 
-static struct simulation_result result;
-
 /* Runs fifo on the experiment with up to four overrides KEY=VALUE; NULL ends them. */
 static void go(const char *name, const char *const settings[])
 {
@@ -20,9 +18,8 @@ static void go(const char *name, const char *const settings[])
     (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", name);
     struct resolved_run run = {0};
     const struct simulation_options options = {0};
-    simulation_result_clear(&result);
     assert_good(resolved_run_load(&run, NULL, path, overrides, count, hear()) &&
-                resolved_run_simulate(&run, &options, &result, hear()));
+                resolved_run_simulate(&run, &options, anew(), hear()));
     resolved_run_clear(&run);
 }
 #define GO(name, ...) go(name, (const char *const[]){__VA_ARGS__, NULL})

@@ -126,8 +126,7 @@ static const struct policy wrong = {
 static void assert_breach(struct experiment *experiment, const struct policy *policy,
                           const char *const *expected)
 {
-    struct simulation_result result;
-    assert_bad_run(simulation_run(experiment, policy, NULL, NULL, NULL, &result, hear()), "");
+    assert_bad_run(simulation_run(experiment, policy, NULL, NULL, NULL, anew(), hear()), "");
     for (; *expected != NULL; expected++)
         assert_contains(heard.message, *expected);
 }
@@ -333,11 +332,10 @@ CASE(draws_repeat_with_the_seed_and_leave_the_world_as_it_is)
         .abi = POLICY_ABI, .name = "drawer", .summary = "draws", .decide = drawer_decide};
     struct log *logs[3];
     for (drawing = 0; drawing < 3; drawing++) {
-        RESULT result = {0};
         logs[drawing] = malloc(sizeof *logs[drawing]);
         assert_non_null(logs[drawing]);
         draw_count = 0;
-        run_well(diamond, &drawer, logs[drawing], &result);
+        run_well(diamond, &drawer, logs[drawing], anew());
         assert_int_equal(draw_count, drawing < 2 ? DRAWS : 0);
     }
     double sum = 0;
@@ -367,8 +365,7 @@ CASE(nothing_done_is_told_with_the_fullest_queue_and_what_is_free)
         "rule progress: ", "the fullest queue is ", "after its deadline",
         "free are 100 % of the GPUs and 12 of 12 vCPUs", "no batch was dispatched"};
     struct log *log = log_one();
-    RESULT result = {0};
-    assert_false(run(diamond, &sleeper, log, &result, hear()));
+    assert_false(run(diamond, &sleeper, log, anew(), hear()));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         assert_contains(heard.message, parts[i]);
 }

@@ -116,7 +116,6 @@ static struct experiment *load_settings(const struct settings *settings, struct 
  * policy can do nothing so, or that another parameter forbids it. */
 static void assert_runs(const struct settings *settings, bool parameter)
 {
-    struct simulation_result result = {0};
     double *values = NULL;
     EXPERIMENT *experiment = load_settings(settings, hear());
     if (experiment == NULL && settings->count > 2) { /* keys of a pair may exclude one another */
@@ -126,14 +125,13 @@ static void assert_runs(const struct settings *settings, bool parameter)
     assert_good(experiment);
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy);
-    if (simulation_run(experiment, policy, values, NULL, NULL, &result, hear())) {
+    if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear())) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
         if (result.overall.dropped == result.overall.requests)
             assert_true(isnan(result.overall.latency_ms_mean));
         else
             assert_true(isfinite(result.overall.latency_ms_mean) &&
                         result.overall.latency_ms_mean >= 0);
-        simulation_result_clear(&result);
     } else if (strstr(heard.message, "clock's end") == NULL &&
                !(parameter &&
                  (heard.kind == ERROR_INPUT || strstr(heard.message, "rule progress") != NULL))) {
@@ -216,7 +214,6 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct settings settings = {.count = 0};
-        struct simulation_result result;
         double *values = NULL;
         settings_add(&settings, "policy.name", k == 0 ? "openwhisk" : "min-config");
         settings_add(&settings, "platform.initial", "cold");
@@ -227,7 +224,7 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         assert_good(experiment);
         const struct policy *policy = policy_resolve(experiment, &values, hear());
         assert_non_null(policy);
-        if (simulation_run(experiment, policy, values, NULL, NULL, &result, hear()))
+        if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()))
             fail_msg("%s = %s: the clock does not end", cases[k].other, cases[k].other_value);
         if (strstr(heard.message, "clock's end") == NULL ||
             strstr(heard.message, cases[k].named) == NULL)

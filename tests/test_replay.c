@@ -528,13 +528,12 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     const struct emulated_options options = {.factor = 1.5};
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
-    RESULT result = {0};
     write_temporary(path, "");
     struct store *store = store_create(path, hear());
     assert_non_null(store);
     /* What is refused leaves the file fit for the next run. */
-    assert_bad_run(replay_record(store, &refused, &target, &result, hear()), "platform.initial.f");
-    assert_good(replay_record(store, &run, &target, &result, hear()));
+    assert_bad_run(replay_record(store, &refused, &target, anew(), hear()), "platform.initial.f");
+    assert_good(replay_record(store, &run, &target, anew(), hear()));
     assert_true(store_finish(store, hear()));
     OWNED(results_free) struct results *results = results_load(path, hear());
     assert_non_null(results);

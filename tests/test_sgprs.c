@@ -4,7 +4,6 @@
 #include "traces/profile/profile.h"
 
 static struct log rows;
-static struct simulation_result result;
 
 /* `tasks` chains of the stages a to d on contexts of `units` of 4. Stage a takes 4 ms, b 1 ms, c
  * and d 0.5 ms, in a context alone. */

@@ -73,7 +73,6 @@ POLICY(scattered, .state_bytes = sizeof(struct scattered), .decide = scattered_d
 
 /* Of the last run. */
 static struct log rows;
-static struct simulation_result result;
 
 static void go(const char *json, const struct policy *policy)
 {
@@ -449,9 +448,8 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
          "rule timing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct simulation_result result;
         assert_bad_run(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
-                           &cases[i].policy, &rows, &result, hear()),
+                           &cases[i].policy, &rows, anew(), hear()),
                        "");
         if (strstr(heard.message, cases[i].says) == NULL ||
             strstr(heard.message, cases[i].policy.name) == NULL)
@@ -485,10 +483,9 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
 
 CASE(more_initial_containers_than_memory_holds_are_refused)
 {
-    struct simulation_result result;
     assert_bad_input(run(WORLD("1", "'initial':{'f':1000}", EVERY("500"),
                                ONE ",'warmup_requests':0,'requests':1"),
-                         &scattered, &rows, &result, hear()),
+                         &scattered, &rows, anew(), hear()),
                      "platform.initial.f: memory holds only 81 of 1000");
 }
 
@@ -574,9 +571,8 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_non_null(policy);
     for (size_t seed = 1; seed <= seeds; seed++) {
-        RESULT result = {0};
         experiment->seed = seed;
-        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
         warnings += notices_find(&result.notices, NOTICE_LENGTH) != NULL;
     }
     return warnings;

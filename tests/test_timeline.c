@@ -405,8 +405,7 @@ static void check_world(const char *json, const char *policy, uint32_t gpus)
     static struct log log;
     char path[64];
     folder_file(path);
-    RESULT result = {0};
-    if (!run_traced(json, policy, path, NULL, &log, &result, hear()))
+    if (!run_traced(json, policy, path, NULL, &log, anew(), hear()))
         fail_msg("%s: %s", policy, heard.message);
     struct trace trace = trace_read(path);
     check_all(&trace);
@@ -447,8 +446,7 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
     (void)snprintf(json, sizeof json, "%.*s\"requests\":19000%s", (int)(requests - diamond),
                    diamond, requests + strlen(few));
     struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
-    struct simulation_result result;
-    assert_bad_run(run_traced(json, "min-config", path, &watch, NULL, &result, hear()),
+    assert_bad_run(run_traced(json, "min-config", path, &watch, NULL, anew(), hear()),
                    "interrupted");
     assert_true(watch.looked >= 1);
     STRING *text = file_text(path);
@@ -463,8 +461,7 @@ CASE(two_runs_leave_the_same_events)
     for (size_t i = 0; i < 2; i++) {
         char path[64];
         folder_file(path);
-        RESULT result = {0};
-        assert_true(run_traced(diamond, "esg", path, NULL, NULL, &result, hear()));
+        assert_true(run_traced(diamond, "esg", path, NULL, NULL, anew(), hear()));
         texts[i] = file_text(path);
         unlink(path);
     }
@@ -485,8 +482,7 @@ CASE(names_with_quotes_stay_json)
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';
-    RESULT result = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, &log, &result, hear()));
+    assert_good(run_traced(json, "fifo", path, NULL, &log, anew(), hear()));
     struct trace trace = trace_read(path);
     size_t found = 0;
     for (size_t i = 0; i < trace.count; i++)
@@ -510,13 +506,12 @@ static struct trace runs_traced(const char *file, bool serves, const char *const
     }
     struct timeline *timeline = timeline_create(path, experiments, count, hear());
     for (size_t i = 0; i < count; i++) {
-        RESULT result = {0};
         double *values = NULL;
         struct recorder recorder;
         const struct policy *policy = policy_resolve(experiments[i], &values, hear());
         assert_true(timeline_run(timeline, i, &recorder, hear()));
         assert_good(
-            simulation_run(experiments[i], policy, values, &recorder, NULL, &result, hear()));
+            simulation_run(experiments[i], policy, values, &recorder, NULL, anew(), hear()));
     }
     assert_true(timeline_close(timeline, true, hear()));
     struct trace trace = trace_read(path);
@@ -557,8 +552,7 @@ CASE(outages_and_what_they_lose_are_told)
     world_replace(json, "'prewarm':'none'",
                   "'prewarm':'none','failures':{'outages':[[0,1,2],[1,3,4],[0,5,5.5]]}");
     folder_file(path);
-    RESULT result = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, NULL, &result, hear()));
+    assert_good(run_traced(json, "fifo", path, NULL, NULL, anew(), hear()));
     struct trace trace = trace_read(path);
     check_all(&trace);
     assert_int_equal(told(&trace, 'X', "down"), 3);
@@ -604,8 +598,7 @@ CASE(what_cannot_be_written_is_refused_by_name)
     static struct log log;
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        struct simulation_result result;
-        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &log, &result, hear()),
+        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &log, anew(), hear()),
                          paths[i]);
     }
 }

@@ -37,7 +37,6 @@ static bool train(const char *json, const struct policy *policy, struct training
                   struct error *error)
 {
     EXPERIMENT *experiment = load(json);
-    struct simulation_result result = {0};
     OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, NULL, 0);
     double *values = own;
     const struct recorder recorder = {.context = &rows,
@@ -49,14 +48,13 @@ static bool train(const char *json, const struct policy *policy, struct training
         policy = policy_resolve(experiment, &values, error);
     if (policy == NULL)
         fail_msg("%s", error->message);
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, error))
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, anew(), error))
         return false;
     if (measures != NULL)
         *measures = *result.training;
     const struct notices before = notices;
     notices = result.notices;
     result.notices = before;
-    simulation_result_clear(&result);
     return true;
 }
 
@@ -877,7 +875,6 @@ POLICY(both, .decide = both_decide, .serves = SERVES_BOTH);
  * room for the memory of a gang. */
 CASE(requests_and_trainings_share_the_ledger)
 {
-    RESULT result = {0};
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
     char *json = formatted(
         "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
@@ -892,8 +889,7 @@ CASE(requests_and_trainings_share_the_ledger)
         "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
     EXPERIMENT *experiment = load(json);
-    assert_good(
-        simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, anew(), hear()));
     assert_int_equal(result.overall.requests, 1000);
     assert_int_equal(result.overall.dropped, 0);
     assert_int_equal(result.training->finished, 4);
@@ -907,14 +903,13 @@ CASE(requests_and_trainings_share_the_ledger)
 static void store_run(const struct experiment *experiment, const char *path,
                       struct training_measures *measures)
 {
-    RESULT result = {0};
     double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     struct store *store = store_create(path, hear());
     assert_true(policy != NULL && store != NULL);
     assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()));
+    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(store_end_run(store, &result, hear()));
     assert_true(store_finish(store, hear()));
     *measures = *result.training;

@@ -30,9 +30,8 @@ static void record_run(const char *named, const char *seed)
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy != NULL);
     const struct recorder recorder = {.choice = take_choice, .decision = take_decision};
-    RESULT result;
     choice_count = decision_count = 0;
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, hear()));
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
 }
 
 /* Every batch of the record of decisions is the choice of one queue, in the same order, with the
@@ -321,13 +320,12 @@ CASE(a_tree_serves_a_world_without_its_functions)
                                          {"requests", "300"},
                                          {"warmup_requests", "0"}};
     double *values = NULL;
-    RESULT result = {0};
     EXPERIMENT *experiment =
         experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, hear());
     assert_good(experiment != NULL);
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy != NULL &&
-                simulation_run(experiment, policy, values, NULL, NULL, &result, hear()));
+                simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
     const struct notice *notice = notices_find(&result.notices, NOTICE_REMARK);
     assert_non_null(notice);
     assert_non_null(strstr(notice->text, "are false: super-resolution"));

@@ -23,7 +23,6 @@
 #define LONG "'requests':18000,'warmup_requests':0,'seed':3"
 
 static struct log rows;
-static struct simulation_result result;
 
 static void go(const char *json)
 {
@@ -181,10 +180,9 @@ CASE(an_instance_is_busy_and_billed_for_the_turnaround)
                                          .state_bytes = sizeof(uint32_t),
                                          .decide = single_decide};
     const double usd_per_ms = (3.6 + 2 * 36.0) / 3.6e6;
-    simulation_result_clear(&result);
     run_well(GPU("10", "2.5", "'process':'uniform','low_ms':1,'high_ms':1",
                  "'warmup_requests':0,'requests':4"),
-             &single, &rows, &result);
+             &single, &rows, anew());
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[0].arrival_ns,
                          sim_from_ms(10 + 12.5 * (double)i));

@@ -54,9 +54,8 @@ static void tell(const char *json, const struct policy *policy)
                                       .batch = add_batch,
                                       .lost = add_lost,
                                       .decision = add_decision};
-    RESULT result = {0};
     memset(&told, 0, sizeof told);
-    assert_good(run_recorded(json, policy, NULL, 0, &recorder, &result, hear()));
+    assert_good(run_recorded(json, policy, NULL, 0, &recorder, anew(), hear()));
     const sim_time_t before = told.parts[PART_frame] + told.parts[PART_ingress];
     assert_int_equal(told_total() - before, told.jobs);
 }
