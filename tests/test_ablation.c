@@ -356,9 +356,9 @@ static const struct world_function batches = {
 static void run_open(struct log *log, const char *applications, double interval, double slo,
                      const char *params)
 {
-    char json[WORLD_BYTES], policy[256];
-    snprintf(policy, sizeof policy, "'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
-             strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
+    char json[WORLD_BYTES];
+    char *policy = formatted("'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
+                             strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
     world_build(json, &(struct world){.functions = {batches},
                                       .applications = applications,
                                       .every_ms = {0.9 * interval, 1.1 * interval},

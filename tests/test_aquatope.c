@@ -607,10 +607,9 @@ struct setup {
 /* A diamond and a chain on two small invokers. */
 static void setup_world(char json[WORLD_BYTES], const struct setup *setup)
 {
-    char platform[64], policy[256];
-    snprintf(platform, sizeof platform, "'initial':'%s','keep_alive_s':1", setup->initial);
-    snprintf(policy, sizeof policy,
-             "'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}", setup->params);
+    char *platform = formatted("'initial':'%s','keep_alive_s':1", setup->initial);
+    char *policy = formatted("'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}",
+                             setup->params);
     world_build(json, &(struct world){.invokers = 2,
                                       .vcpus = 6,
                                       .memory_mb = 1600,

@@ -721,10 +721,9 @@ static bool command(struct error *error, int count, ...)
 
 CASE(a_converted_trace_reads_back_as_the_same_arrivals)
 {
-    char out[64];
     for (int zipped = 0; zipped < 2; zipped++) {
-        snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
-                 zipped == 1 ? ".gz" : "");
+        char *out =
+            formatted("/tmp/esgsim-convert-%ld.csv%s", (long)getpid(), zipped == 1 ? ".gz" : "");
         assert_good(
             command(hear(), 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out));
         struct summary before = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);

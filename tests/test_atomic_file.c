@@ -330,14 +330,12 @@ static int interrupted(const char *path)
 {
     struct atomic_file file;
     char *temporary = temporary_folder_create("esgsim-whole", NULL);
-    char within[PATH_SIZE];
     (void)signal(SIGTERM, on_signal);
     if (temporary == NULL || strncmp(temporary, folder, strlen(folder)) != 0 ||
         !atomic_file_open(&file, path, NULL))
         return 1;
     for (int i = 0; i < 200; i++) {
-        snprintf(within, sizeof within, "%s/a-figure-of-some-name-%d.csv", temporary, i);
-        write_text(within, "1");
+        write_text(formatted("%s/a-figure-of-some-name-%d.csv", temporary, i), "1");
     }
     return kill(getpid(), SIGTERM);
 }

@@ -99,9 +99,8 @@ CASE(the_functions_file_overrides_the_profile)
         {PROFILED("{'samples_ms':[100,300]}", ENTRY("{'mean':70,'cv':0}")), "{'cv':0,'mean':70}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char wanted[128];
         EXPERIMENT *e = load(cases[i].text);
-        snprintf(wanted, sizeof wanted, "'cold_start_ms':%s", cases[i].found);
+        char *wanted = formatted("'cold_start_ms':%s", cases[i].found);
         assert_contains(e->resolved_json, json_requote(wanted));
     }
 }

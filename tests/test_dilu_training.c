@@ -296,7 +296,7 @@ CASE(shares_on_the_platform_stay_within_limits)
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
     static const double shares[4][2] = {{0.9, 0.6}, {0.9, 0.6}, {0.5, 0.3}, {1, 1}};
     for (unsigned i = 0; i < 12; i++) {
-        char trace[1024], policy[128];
+        char trace[1024];
         char *at = trace;
         double arrival = 0;
         RANDOM_STREAM(random, i, RANDOM_TEST, 8, 0);
@@ -306,8 +306,7 @@ CASE(shares_on_the_platform_stay_within_limits)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {'scheme': '%s'}}",
-                 schemes[i % 4]);
+        char *policy = formatted("{'name': 'dilu', 'params': {'scheme': '%s'}}", schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
                        REQUESTS(FOUR, "{'process': 'poisson', 'rate_per_s': 60}", "3000"), policy));
         assert_int_equal(trained_count, 12);

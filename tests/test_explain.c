@@ -85,9 +85,9 @@ static void recorded_clear(struct recorded *recorded)
 /* `change` edits the world; NULL: nothing. */
 static void record_changed(const char *level, void (*change)(char *json), struct recorded *recorded)
 {
-    char trace[64], json[WORLD_BYTES], more[64];
+    char trace[64], json[WORLD_BYTES];
     temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    snprintf(more, sizeof more, "'policy':{'name':'fifo'},'record':'%s'", level);
+    char *more = formatted("'policy':{'name':'fifo'},'record':'%s'", level);
     world_build(json, &(struct world){.name = "by-hand",
                                       .vcpus = 2,
                                       .memory_mb = 9000,

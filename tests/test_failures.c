@@ -273,11 +273,11 @@ CASE(trainings_lose_what_an_independent_computation_says)
     unsigned hits = 0;
     random_stream_open(&stream, 1, RANDOM_TEST, 31, 0);
     for (unsigned i = 0; i < 300; i++) {
-        char trace[1024], outages[4096], rules[128];
+        char trace[1024], outages[4096];
         struct model model;
         model_draw(&model, &stream, trace, outages);
-        (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'checkpoint_s': %g",
-                       model.whole ? "whole" : "fluid", sim_to_s(model.checkpoint));
+        char *rules = formatted(", 'progress': '%s', 'checkpoint_s': %g",
+                                model.whole ? "whole" : "fluid", sim_to_s(model.checkpoint));
         run_failing(world_of(trace, model.gpus, rules, outages), anew());
         while (model_step(&model))
             ;

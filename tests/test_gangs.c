@@ -333,7 +333,7 @@ static void draw_quartet(struct random_stream *random, struct quartet *all)
 
 static void run_quartet(const struct quartet *all, const char *accumulate)
 {
-    char json[4096], trace[256], models[1024];
+    char trace[256], models[1024];
     size_t line = 0, model = 0;
     for (size_t i = 0; i <= NEW; i++) {
         line += (size_t)snprintf(&trace[line], sizeof trace - line, "%zu,m%zu,%d,%.0f,1\n", i, i,
@@ -346,8 +346,7 @@ static void run_quartet(const struct quartet *all, const char *accumulate)
             all->fixed_mb);
     }
     trace_is(trace);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{" CLUSTER(
             "1",
             "3") ", 'policy': {'name': 'sjf-bsbf', 'params': {'accumulate': "

@@ -331,8 +331,8 @@ static void run_kept(const char *json, const char *keep_alive, const char *polic
 static struct experiment *load_single(struct world world, double service_ms, double cold_ms,
                                       const char *keep_alive)
 {
-    char json[WORLD_BYTES], latency[32];
-    snprintf(latency, sizeof latency, "[[%g]]", service_ms);
+    char json[WORLD_BYTES];
+    char *latency = formatted("[[%g]]", service_ms);
     world.vcpus = 1000;
     world.memory_mb = 1024000;
     world.functions[0] = (struct world_function){"f", "1", "1", "0", latency, 0, cold_ms, 0};
@@ -768,8 +768,7 @@ CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 static bool resolves_to(const char *keep_alive, const char *part)
 {
     EXPERIMENT *experiment = load_kept(diamond, keep_alive);
-    char json[256];
-    snprintf(json, sizeof json, "%s", part);
+    char *json = formatted("%s", part);
     const bool found = strstr(experiment->resolved_json, json_requote(json)) != NULL;
     return found;
 }
@@ -793,11 +792,10 @@ CASE(fixed_is_what_keep_alive_s_says)
     assert_non_null(named);
     static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES], keys[64];
+        char json[WORLD_BYTES];
         RESULT second = {0};
         snprintf(json, sizeof json, "%s", diamond);
-        snprintf(keys, sizeof keys, "'keep_alive_s':%s,'prewarm'", times[i]);
-        world_replace(json, "'prewarm'", keys);
+        world_replace(json, "'prewarm'", formatted("'keep_alive_s':%s,'prewarm'", times[i]));
         run_kept(json, NULL, "esg", log, anew());
         run_kept(json, "fixed", "esg", named, &second);
         assert_same_rows(log, named);

@@ -109,10 +109,8 @@ CASE(the_load_of_the_theory_experiments_is_theirs)
     } theory[] = {{"mm1", "0.8"},  {"mmc", "0.8"},     {"md1", "0.8"},   {"mg1", "0.7"},
                   {"mmck", "1.1"}, {"tandem", "0.72"}, {"pool", "0.005"}};
     for (size_t i = 0; i < sizeof theory / sizeof *theory; i++) {
-        char path[128], value[64];
-        (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", theory[i].file);
-        (void)snprintf(value, sizeof value, "{\"process\":\"poisson\",\"load\":%s}",
-                       theory[i].load);
+        char *path = formatted("workloads/experiments/theory/%s.json", theory[i].file);
+        char *value = formatted("{\"process\":\"poisson\",\"load\":%s}", theory[i].load);
         const struct override override = {"arrivals", value};
         EXPERIMENT *given = experiment_load(path, NULL, 0, hear());
         EXPERIMENT *by_load = experiment_load(path, &override, 1, hear());

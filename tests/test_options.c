@@ -160,11 +160,10 @@ CASE(options_and_operands_may_stand_in_any_order)
         "walk --to desert --see a --steps 3 --pace 1.5 --shoes sandals --gait stride --see b "
         "--to=sea --far -- home inn"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char line[256], *argv[WORDS_MOST];
+        char *argv[WORDS_MOST];
         int argc;
         struct walk walk;
-        (void)snprintf(line, sizeof line, "%s", lines[i]);
-        if (!parse(&command_walk, line, &argc, argv, &walk, hear()))
+        if (!parse(&command_walk, formatted("%s", lines[i]), &argc, argv, &walk, hear()))
             fail_msg("%s: %s", lines[i], heard.message);
         assert_int_equal(argc, 3);
         assert_string_equal(argv[1], "home");
@@ -218,10 +217,10 @@ CASE(every_fault_of_the_command_line_is_told_by_name)
         {"walk home --to sea --see fog", "--see: 'fog' cannot be seen"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char line[128], *argv[WORDS_MOST];
+        char *argv[WORDS_MOST];
         int argc;
         struct walk walk;
-        (void)snprintf(line, sizeof line, "%s", cases[i].line);
+        char *line = formatted("%s", cases[i].line);
         assert_bad_input(parse(&command_walk, line, &argc, argv, &walk, hear()), "");
         if (strncmp(heard.message, cases[i].told, strlen(cases[i].told)) != 0)
             fail_msg("%s: %s", cases[i].line, heard.message);

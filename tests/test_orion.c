@@ -609,10 +609,9 @@ CASE(container_is_ready_when_its_input_arrives)
 CASE(search_time_is_charged_and_the_second_time_only_when_told)
 {
     static struct log log;
-    char json[4096];
     uint64_t units[2];
     for (int first = 0; first < 2; first++) {
-        (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
+        char *json = formatted(WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
         run_orion(json, "charge", first, &log, anew());
         units[first] = (uint64_t)result.run.decision_units;
     }

@@ -195,14 +195,12 @@ CASE(defaults_of_the_model_page_are_those_of_the_program)
 static void check_leaves(const char *page, const cJSON *object, const char *path)
 {
     for (const cJSON *child = object->child; child != NULL; child = child->next) {
-        char own[256], row[300];
-        (void)snprintf(own, sizeof own, "%s.%s", path, child->string);
+        char *own = formatted("%s.%s", path, child->string);
         if (cJSON_IsObject(child)) {
             check_leaves(page, child, own);
             continue;
         }
-        (void)snprintf(row, sizeof row, "\n| `%s` |", own);
-        if (strstr(page, row) == NULL)
+        if (strstr(page, formatted("\n| `%s` |", own)) == NULL)
             fail_msg("%s does not tell of %s", model_page, own);
     }
 }
@@ -362,9 +360,8 @@ CASE(every_data_file_is_named_where_its_origin_is_told)
     const int count = scandir("traces/profiles/raw", &entries, NULL, alphasort);
     assert_true(count > 2);
     for (int i = 0; i < count; i++) {
-        char folder[512], origin[600];
-        (void)snprintf(folder, sizeof folder, "traces/profiles/raw/%s", entries[i]->d_name);
-        (void)snprintf(origin, sizeof origin, "%s/ORIGIN.md", folder);
+        char *folder = formatted("traces/profiles/raw/%s", entries[i]->d_name);
+        char *origin = formatted("%s/ORIGIN.md", folder);
         if (entries[i]->d_name[0] != '.')
             check_folder(folder, origin);
         free(entries[i]);

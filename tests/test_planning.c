@@ -152,9 +152,8 @@ CASE(factors_have_the_stated_mean_and_variation)
 {
     double sum = 0, squares = 0;
     size_t n = 0;
-    char seed[16];
     for (int s = 0; s < 500; s++) {
-        (void)snprintf(seed, sizeof seed, "%d", s);
+        char *seed = formatted("%d", s);
         EXPERIMENT *e = WORLD("planning.error.cv", "0.3", "planning.error.bias", "-0.1",
                               "planning.error.seed", seed);
         for (size_t f = 0; f < e->workload.function_count; f++)

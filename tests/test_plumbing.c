@@ -74,11 +74,11 @@ static uint64_t watch_worlds(const char *name, const char *rule)
     late = strcmp(rule, "late") == 0;
     starts = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES], platform[128];
+        char json[WORLD_BYTES];
         uint64_t dropped;
         world_random(json, world, world % 2 == 1);
-        snprintf(platform, sizeof platform, "'platform':{'cold_dispatch':'%s',%s", rule,
-                 world % 3 == 0 ? "'keep_alive_s':0," : "");
+        char *platform = formatted("'platform':{'cold_dispatch':'%s',%s", rule,
+                                   world % 3 == 0 ? "'keep_alive_s':0," : "");
         world_replace(json, "'platform':{", platform);
         world_serve(json, &watched, NULL, 0, log, &dropped);
     }
@@ -114,9 +114,9 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
     };
     struct log *log = log_one();
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        char json[WORLD_BYTES], rule[32];
+        char json[WORLD_BYTES];
         world_build(json, &world);
-        snprintf(rule, sizeof rule, "'cold_dispatch':'%s'", rules[r].rule);
+        char *rule = formatted("'cold_dispatch':'%s'", rules[r].rule);
         world_replace(json, "'cold_dispatch':'start'", rule);
         run_well(json, policy_find("fifo", NULL), log, anew());
         assert_int_equal(log->requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
@@ -187,8 +187,8 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
 {
     static const char *const rules[] = {"wait", "late"};
     for (size_t r = 0; r < 2; r++) {
-        char json[WORLD_BYTES], platform[64];
-        snprintf(platform, sizeof platform, "'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
+        char json[WORLD_BYTES];
+        char *platform = formatted("'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
         world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
                                           .applications = "one: a=f",
                                           .every_ms = {10, 10},
@@ -265,11 +265,11 @@ CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
             .platform = "'initial':'cold','keep_alive_s':0,'pool':{'target':0}",
             .requests = 200,
         };
-        char json[WORLD_BYTES], pool[64];
+        char json[WORLD_BYTES];
         target_wanted = cases[i].wanted;
         starts = 0;
         world_build(json, &world);
-        snprintf(pool, sizeof pool, "'pool':{'target':%s}", cases[i].target);
+        char *pool = formatted("'pool':{'target':%s}", cases[i].target);
         world_replace(json, "'pool':{'target':0}", pool);
         run_well(json, &watched, NULL, anew());
         assert_true(starts >= 200);

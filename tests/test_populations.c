@@ -7,7 +7,7 @@
 static void go(const char *name, const char *const settings[])
 {
     struct override overrides[4];
-    char path[128], keys[4][64];
+    char keys[4][64];
     size_t count = 0;
     for (; settings[count] != NULL; count++) {
         const char *value = strchr(settings[count], '=');
@@ -15,7 +15,7 @@ static void go(const char *name, const char *const settings[])
                        settings[count]);
         overrides[count] = (struct override){keys[count], value + 1};
     }
-    (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", name);
+    char *path = formatted("workloads/experiments/theory/%s.json", name);
     struct resolved_run run = {0};
     const struct simulation_options options = {0};
     assert_good(resolved_run_load(&run, NULL, path, overrides, count, hear()) &&

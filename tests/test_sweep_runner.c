@@ -652,9 +652,9 @@ static size_t runs_mark(const char *name)
 /* Copies a test's policy to mine.so; `edited` appends a byte. */
 static void module_write(bool edited)
 {
-    char path[256], bytes[65536];
+    char bytes[65536];
     size_t size = 0;
-    (void)snprintf(path, sizeof path, "%s/shortest_queue.so", getenv("ESGSIM_PLUGINS"));
+    char *path = formatted("%s/shortest_queue.so", getenv("ESGSIM_PLUGINS"));
     FILE *from = fopen(path, "r"), *to = fopen(in_folder("mine.so"), "w");
     assert_true(from != NULL && to != NULL);
     while ((size = fread(bytes, 1, sizeof bytes, from)) > 0)

@@ -133,11 +133,9 @@ static char *random_sweep(void)
 
 static const cJSON *member_at(const cJSON *object, const char *key)
 {
-    char part[64];
     while (object != NULL && *key != '\0') {
         const size_t length = strcspn(key, ".");
-        (void)snprintf(part, sizeof part, "%.*s", (int)length, key);
-        object = cJSON_GetObjectItemCaseSensitive(object, part);
+        object = cJSON_GetObjectItemCaseSensitive(object, formatted("%.*s", (int)length, key));
         key += length + (key[length] == '.');
     }
     return object;

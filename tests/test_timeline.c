@@ -436,15 +436,15 @@ CASE(random_worlds_are_told_whole)
 
 CASE(a_run_that_stops_leaves_the_older_timeline)
 {
-    char path[64], json[sizeof diamond + 64];
+    char path[64];
     folder_file(path);
     write_text(path, "an older timeline");
     /* Long enough for a few looks at the file: one every 65,536 events. */
     static const char few[] = "\"requests\":800";
     const char *requests = strstr(diamond, few);
     assert_non_null(requests);
-    (void)snprintf(json, sizeof json, "%.*s\"requests\":19000%s", (int)(requests - diamond),
-                   diamond, requests + strlen(few));
+    char *json = formatted("%.*s\"requests\":19000%s", (int)(requests - diamond), diamond,
+                           requests + strlen(few));
     struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
     assert_bad_run(run_traced(json, "min-config", path, &watch, NULL, anew(), hear()),
                    "interrupted");
@@ -474,9 +474,9 @@ CASE(two_runs_leave_the_same_events)
 CASE(names_with_quotes_stay_json)
 {
     static struct log log;
-    char path[64], json[sizeof diamond + 16];
+    char path[64];
     folder_file(path);
-    (void)snprintf(json, sizeof json, "%s", diamond);
+    char *json = formatted("%s", diamond);
     char *name = strstr(json, "\"chain\"");
     assert_non_null(name);
     memmove(name + 9, name + 7, strlen(name + 7) + 1);

@@ -249,8 +249,8 @@ CASE(planners_of_capacity_count_the_turnaround)
                  {"'gpulet'", 4},
                  {"'fast-gshare','params':{'quotas':'off','backlog':'off'}", 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char json[WORLD_BYTES], policy[128];
-        (void)snprintf(policy, sizeof policy, "'policy':{'name':%s}", cases[i].policy);
+        char json[WORLD_BYTES];
+        char *policy = formatted("'policy':{'name':%s}", cases[i].policy);
         world_build(json, &(struct world){.invokers = 6,
                                           .units = 1,
                                           .functions = {{"f", "1", "1", "1", "[[9]]", 0, 100, 0}},

@@ -186,7 +186,6 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
 {
     OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     static struct told told[ENOUGH];
-    char path[128];
     /* Two functions at two batch sizes on four sets of one unit and six of two, or three of two
      * that lie side by side. */
     static const struct {
@@ -197,7 +196,7 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
     for (size_t c = 0; c < 3; c++) {
         bool sets[16] = {false};
         size_t parts = 0;
-        (void)snprintf(path, sizeof path, "%s/log-%zu", folder, c);
+        char *path = formatted("%s/log-%zu", folder, c);
         assert_int_equal(setenv("FAKE_LOG", path, 1), 0);
         struct worker *worker = start("sh tests/fake_worker.sh 0");
         struct worker_backend *backend = create(worker, cases[c].side_by_side, cases[c].warm_s);
