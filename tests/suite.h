@@ -137,17 +137,21 @@ static inline void assert_distance(double value, double expected, double most, c
 
 /* ---- What a test is given -------------------------------------------------------------------- */
 
-/* A text as printf writes it, which lives to the end of the suite. */
+/* For what lives to the end of the suite. */
+static inline struct arena *suite_arena(void)
+{
+    static struct arena *arena;
+    return arena != NULL ? arena : (arena = arena_create());
+}
+
+/* A text as printf writes it, to the end of the suite. */
 static inline char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static inline char *formatted(const char *format, ...)
 {
-    static struct arena *texts;
     char *text = NULL;
     va_list args;
-    if (texts == NULL)
-        texts = arena_create();
     va_start(args, format);
-    arena_append_of(texts, &text, format, args);
+    arena_append_of(suite_arena(), &text, format, args);
     va_end(args);
     return text;
 }

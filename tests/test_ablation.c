@@ -171,9 +171,7 @@ CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
     struct log *log = log_one();
     probe_answers = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
-        char json[WORLD_BYTES];
-        world_random(json, n, false);
-        run_well(json, &probe_policy, log, anew());
+        run_well(world_random(n, false), &probe_policy, log, anew());
         world_check_conserved(log, &result, 400);
     }
     print_message("%u placements\n", probe_answers);
@@ -214,8 +212,7 @@ CASE(every_variant_of_esg_serves_all_within_the_cluster)
     const struct policy *esg = policy_find("esg", NULL);
     for (uint64_t n = 0; n < trials(WORLDS); n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            char json[WORLD_BYTES];
-            world_random(json, n, false);
+            char *json = world_random(n, false);
             run_well_with(json, esg, variants[v].key, variants[v].value, log, anew());
             world_check_conserved(log, &result, 400);
             check_variant(log, variants[v].key, variants[v].value);
@@ -261,8 +258,7 @@ static const struct world trickle = {.invokers = 4,
 CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
     struct log *log = log_one();
-    char json[WORLD_BYTES];
-    world_build(json, &trickle);
+    char *json = world_build(&trickle);
     EXPERIMENT *experiment = load(json);
     CLOSED(arena_clear) struct arena arena = {0};
     struct planner *planner =
@@ -304,10 +300,9 @@ CASE(locality_keeps_a_request_where_its_data_is)
 {
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    char json[WORLD_BYTES];
     RESULT near = {0};
     RESULT warm = {0};
-    world_build(json, &trickle);
+    char *json = world_build(&trickle);
     run_well(json, esg, log, &near);
     assert_int_equal(stayed(log), 600);
     assert_true(near.overall.transfer_ms_mean == 0);
@@ -329,10 +324,9 @@ CASE(spreading_gives_co_runners_gpus_of_their_own)
                                        .seed = 3};
     struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    char json[WORLD_BYTES];
     RESULT packed = {0};
     RESULT spread = {0};
-    world_build(json, &pairs);
+    char *json = world_build(&pairs);
     run_well(json, esg, log, &packed);
     double slowest = 1;
     for (size_t i = 0; i < log->batch_count; i++)
@@ -356,17 +350,16 @@ static const struct world_function batches = {
 static void run_open(struct log *log, const char *applications, double interval, double slo,
                      const char *params)
 {
-    char json[WORLD_BYTES];
     char *policy = formatted("'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
                              strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
-    world_build(json, &(struct world){.functions = {batches},
-                                      .applications = applications,
-                                      .every_ms = {0.9 * interval, 1.1 * interval},
-                                      .slo_factor = slo,
-                                      .platform = "'initial':{'f':8}",
-                                      .more = policy,
-                                      .requests = 300,
-                                      .seed = 3});
+    char *json = world_build(&(struct world){.functions = {batches},
+                                             .applications = applications,
+                                             .every_ms = {0.9 * interval, 1.1 * interval},
+                                             .slo_factor = slo,
+                                             .platform = "'initial':{'f':8}",
+                                             .more = policy,
+                                             .requests = 300,
+                                             .seed = 3});
     run_well(json, NULL, log, anew());
 }
 
@@ -529,9 +522,7 @@ CASE(late_jobs_ride_with_the_oldest_that_can_still_be_met)
     watched.decide = watched_decide;
     leads_seen = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
-        char json[WORLD_BYTES];
-        world_random(json, n, n % 2 == 1);
-        run_well_with(json, &watched, NULL, 0, log, anew());
+        run_well_with(world_random(n, n % 2 == 1), &watched, NULL, 0, log, anew());
         world_check_conserved(log, &result, WORLD_REQUESTS);
         world_check_batches(log);
     }

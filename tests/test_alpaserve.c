@@ -273,11 +273,10 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
 CASE(no_rule_is_broken_in_random_worlds_of_chains)
 {
     const struct policy *policy = policy_find("alpaserve", hear());
-    char json[WORLD_BYTES];
     uint64_t dropped = 0, most = 0;
     assert_non_null(policy);
     for (uint64_t world = 0; world < 60; world++) {
-        world_random(json, world, world % 2 == 1);
+        char *json = world_random(world, world % 2 == 1);
         world_replace(json, "'c','function':'g','after':['a']", "'c','function':'g','after':['b']");
         world_replace(json, "'after':['b','c']", "'after':['c']");
         if (world % 3 == 1)

@@ -605,36 +605,35 @@ struct setup {
         0.5
 
 /* A diamond and a chain on two small invokers. */
-static void setup_world(char json[WORLD_BYTES], const struct setup *setup)
+static char *setup_world(const struct setup *setup)
 {
     char *platform = formatted("'initial':'%s','keep_alive_s':1", setup->initial);
     char *policy = formatted("'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}",
                              setup->params);
-    world_build(json, &(struct world){.invokers = 2,
-                                      .vcpus = 6,
-                                      .memory_mb = 1600,
-                                      .gpu_memory_mb = 2000,
-                                      .functions = {{"f", SURFACE}, {"g", SURFACE}},
-                                      .interference = 0.2,
-                                      .input_bytes = 1000,
-                                      .output_bytes = 1000,
-                                      .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
-                                                      "chain: a=g b=f(a)",
-                                      .rate_per_s = setup->rate,
-                                      .slo_factor = 1.2,
-                                      .platform = platform,
-                                      .more = policy,
-                                      .requests = 300,
-                                      .seed = setup->seed});
+    char *json = world_build(&(struct world){.invokers = 2,
+                                             .vcpus = 6,
+                                             .memory_mb = 1600,
+                                             .gpu_memory_mb = 2000,
+                                             .functions = {{"f", SURFACE}, {"g", SURFACE}},
+                                             .interference = 0.2,
+                                             .input_bytes = 1000,
+                                             .output_bytes = 1000,
+                                             .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
+                                                             "chain: a=g b=f(a)",
+                                             .rate_per_s = setup->rate,
+                                             .slo_factor = 1.2,
+                                             .platform = platform,
+                                             .more = policy,
+                                             .requests = 300,
+                                             .seed = setup->seed});
+    return json;
 }
 
 /* `instead` runs with the parameters of the experiment's policy. */
 static bool run_setup(const struct setup *setup, const struct policy *instead, struct log *log,
                       struct simulation_result *result, struct error *error)
 {
-    char json[WORLD_BYTES];
-    setup_world(json, setup);
-    EXPERIMENT *experiment = load(json);
+    EXPERIMENT *experiment = load(setup_world(setup));
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
     const struct policy *policy = policy_resolve(experiment, &values, error);

@@ -240,12 +240,13 @@ static struct scan_case scan_case_of(size_t i)
     return scan;
 }
 
-static void scan_world(char json[WORLD_BYTES], size_t number)
+static char *scan_world(size_t number)
 {
-    world_random(json, number, false);
+    char *json = world_random(number, false);
     char *seed = formatted("\"seed\":%zu", number + 1);
     world_replace(json, "\"requests\":400", "\"requests\":100");
     world_replace(json, seed, "\"seed\":1");
+    return json;
 }
 
 /* The certainty at a value, by code of its own. */
@@ -313,11 +314,9 @@ CASE(the_value_found_is_that_of_a_scan)
     for (size_t n = 0; n < count; n++) {
         const size_t c = n * CASES / count;
         char path[] = "/tmp/esgsim-test-XXXXXX";
-        char json[WORLD_BYTES];
         const struct scan_case scan = scan_case_of(c);
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-        scan_world(json, c);
-        write_temporary(path, json);
+        write_temporary(path, scan_world(c));
         const struct capacity_question question = {.path = path,
                                                    .overrides = scan.fixed,
                                                    .override_count = 3,
@@ -558,10 +557,8 @@ CASE(the_platform_finds_the_edge_of_theory)
 CASE(answers_do_not_depend_on_the_number_of_workers)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
-    char json[WORLD_BYTES];
     struct capacity_answer answers[2];
-    scan_world(json, 3);
-    write_temporary(path, json);
+    write_temporary(path, scan_world(3));
     for (size_t i = 0; i < 2; i++) {
         const struct capacity_question question = {.path = path,
                                                    .key = "arrivals.rate_per_s",

@@ -112,11 +112,10 @@ static uint64_t look_worlds(const char *name, const char *key, double number, ui
                             look_check check)
 {
     struct log *log = log_one();
-    char json[WORLD_BYTES];
     uint64_t choices = 0;
     for (uint64_t world = 0; world < worlds; world++) {
         RESULT result = {0};
-        world_random(json, world, world % 2 == 1);
+        char *json = world_random(world, world % 2 == 1);
         choices += look_run(json, name, key, number, check, log, &result);
         world_check_conserved(log, &result, WORLD_REQUESTS);
     }
@@ -610,9 +609,7 @@ static const struct world one_server = {
 static void run_server(const struct world *world, const char *policy, const char *key, double value,
                        struct log *log, struct simulation_result *result)
 {
-    char json[WORLD_BYTES];
-    world_build(json, world);
-    run_well_with(json, policy_find(policy, NULL), key, value, log, result);
+    run_well_with(world_build(world), policy_find(policy, NULL), key, value, log, result);
 }
 
 /* In overload, without noise and interference and with idle containers, nothing that was not

@@ -126,13 +126,11 @@ static void refused(const struct pair *pair, const char *says)
 static struct experiment *world(uint64_t number, const char *policy, const char *key,
                                 const char *value)
 {
-    char json[WORLD_BYTES];
     struct overrides overrides = warm();
     override_add(&overrides, "policy.name", policy);
     if (key != NULL)
         override_add(&overrides, key, value);
-    world_random(json, number, false);
-    return parse(json, &overrides);
+    return parse(world_random(number, false), &overrides);
 }
 
 static const struct compare_part *whole(const struct compare_run *run)

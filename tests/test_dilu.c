@@ -653,8 +653,7 @@ CASE(no_world_is_overcommitted_and_all_are_served)
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
-        char json[WORLD_BYTES];
-        world_random(json, world, world % 3 == 0);
+        char *json = world_random(world, world % 3 == 0);
         world_serve_all(json, watched(world >= WORLDS / 2), variant->key, variant->number, NULL);
     }
     assert_true(seen.looks > 1000 && seen.together > 500);
@@ -666,8 +665,7 @@ CASE(gpus_in_slices_or_held_whole_keep_their_shares)
 {
     seen = (struct seen){.fixed = true};
     for (uint64_t world = 0; world < 8; world++) {
-        char json[WORLD_BYTES];
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         if (world < 4)
             world_exclusive(json);
         else
@@ -681,8 +679,7 @@ CASE(functions_without_room_are_served_in_the_end)
 {
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
-        char json[WORLD_BYTES];
-        world_scarce(json, world);
+        char *json = world_scarce(world);
         if (world % 2 == 0)
             world_exclusive(json);
         world_serve_all(json, watched(world % 3 == 0), "routing", world % 4 == 1, NULL);
@@ -712,12 +709,10 @@ static const char only_f[] = "a: a=f", both[] = "a: a=g b=f(a) c=g(a)",
 static void run_world(struct world world, struct log *log, const struct policy *policy,
                       const char *key, double value)
 {
-    char json[WORLD_BYTES];
     world.platform = strchr(world.applications, 'g') == NULL
                          ? "'interference':false,'initial':{'f':4}"
                          : "'interference':false,'initial':{'f':4,'g':4}";
-    world_build(json, &world);
-    run_well_with(json, policy, key, value, log, anew());
+    run_well_with(world_build(&world), policy, key, value, log, anew());
 }
 
 static void run_lone(const char *applications, double gap_ms, unsigned count, struct log *log,
@@ -826,9 +821,8 @@ CASE(one_more_only_after_twenty_seconds_above_capacity)
 
 CASE(samples_fewer_than_asked_for_are_refused)
 {
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_random(json, 1, true);
+    char *json = world_random(1, true);
     assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, log, anew(), hear()),
                      "window");
 }

@@ -85,25 +85,26 @@ static void recorded_clear(struct recorded *recorded)
 /* `change` edits the world; NULL: nothing. */
 static void record_changed(const char *level, void (*change)(char *json), struct recorded *recorded)
 {
-    char trace[64], json[WORLD_BYTES];
+    char trace[64];
     temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
     char *more = formatted("'policy':{'name':'fifo'},'record':'%s'", level);
-    world_build(json, &(struct world){.name = "by-hand",
-                                      .vcpus = 2,
-                                      .memory_mb = 9000,
-                                      .units = 2,
-                                      .gpu_memory_mb = 1000,
-                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
-                                                    {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
-                                      .interference = 0.5,
-                                      .input_bytes = 1000,
-                                      .applications = "pair: a=f b=g(a)",
-                                      .trace = trace,
-                                      .slo_ms = 300,
-                                      .platform = "'initial':{'f':1,'g':1},'decision_cost':"
-                                                  "{'model':'fixed','ms':1}",
-                                      .more = more,
-                                      .requests = 3});
+    char *json =
+        world_build(&(struct world){.name = "by-hand",
+                                    .vcpus = 2,
+                                    .memory_mb = 9000,
+                                    .units = 2,
+                                    .gpu_memory_mb = 1000,
+                                    .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
+                                                  {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
+                                    .interference = 0.5,
+                                    .input_bytes = 1000,
+                                    .applications = "pair: a=f b=g(a)",
+                                    .trace = trace,
+                                    .slo_ms = 300,
+                                    .platform = "'initial':{'f':1,'g':1},'decision_cost':"
+                                                "{'model':'fixed','ms':1}",
+                                    .more = more,
+                                    .requests = 3});
     if (change != NULL)
         change(json);
     record(json, &by_hand, recorded);
@@ -359,8 +360,7 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
 {
     static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
     for (uint64_t number = 0; number < 5; number++) {
-        char json[WORLD_BYTES];
-        world_random(json, number, false);
+        char *json = world_random(number, false);
         world_replace(json, "'seed':", "'record':'all','seed':");
         CLOSED(recorded_clear) struct recorded recorded = {0};
         record(json, policy_find(policies[number], hear()), &recorded);

@@ -342,8 +342,7 @@ static void check_parts(const struct training_measures *measures)
 /* Its timers go on meanwhile, more than a million, but the invokers are to come back. */
 CASE(a_scaler_waits_for_invokers_that_are_down_for_weeks)
 {
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", diamond);
+    char *json = world_copy(diamond);
     world_replace(json, "'prewarm':'none'",
                   "'sample_interval_s':1e5,"
                   "'failures':{'outages':[[0,0,1.1e6],[1,0,1.1e6]]}");
@@ -383,8 +382,7 @@ CASE(every_policy_of_trainings_survives)
  */
 CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
 {
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
+    char *json = world_copy(world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
     world_replace(json, "'restart_s': 7", "'restart_s': 3");
     run_failing(json, anew());
     assert_relative(result.training->gpu_effective, 10.0 / 19, 1e-12);

@@ -282,10 +282,9 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
     size_t feasible = 0;
     size_t infeasible = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES];
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, world, 2);
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         if (world % 3 == 0)
             world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':7");
         EXPERIMENT *experiment = load(json);
@@ -585,8 +584,7 @@ CASE(no_world_is_overcommitted_and_all_are_served)
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
-        char json[WORLD_BYTES];
-        world_random(json, world, world % 2 == 0);
+        char *json = world_random(world, world % 2 == 0);
         world_serve_all(json, watched(), variant->key, variant->number, NULL);
     }
     assert_true(seen.looks > 1000 && seen.pods > 1000 && seen.together > 100);
@@ -598,8 +596,7 @@ CASE(whole_gpus_have_no_time_quotas)
 {
     seen = (struct seen){.whole_only = true};
     for (uint64_t world = 0; world < 8; world++) {
-        char json[WORLD_BYTES];
-        world_random(json, world % 4, true);
+        char *json = world_random(world % 4, true);
         if (world < 4)
             world_exclusive(json);
         else
@@ -614,8 +611,7 @@ CASE(functions_without_room_are_served_in_the_end)
 {
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
-        char json[WORLD_BYTES];
-        world_scarce(json, world);
+        char *json = world_scarce(world);
         if (world % 2 == 0)
             world_exclusive(json);
         world_serve_all(json, watched(), "pool", world % 4 == 1, NULL);
@@ -666,8 +662,7 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
     struct log *log = log_one();
-    char json[WORLD_BYTES];
-    world_build(json, &steady);
+    char *json = world_build(&steady);
     for (size_t ties = 0; ties < 2; ties++) {
         struct policy policy = *policy_find("fast-gshare", NULL);
         struct key parameters[32];

@@ -160,8 +160,7 @@ CASE(slowdowns_of_pairs_are_means_over_the_time_of_the_parts)
 /* A function of its own: its errors are, too, and another profile would have to have it. */
 CASE(a_fused_function_is_planned_with_errors_of_its_own_sum)
 {
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", THREE(NOISY("0"), NONE));
+    char *json = world_copy(THREE(NOISY("0"), NONE));
     world_replace(json, "'requests':1", "'granularity':'fused','requests':1");
     EXPERIMENT *late = load_with(json, "planning.error.bias", "0.5");
     const struct function *world = &late->workload.functions[0];
@@ -441,8 +440,7 @@ CASE(a_fault_names_what_is_wrong)
     assert_granularity_refused("{'':['a']}", "granularity");
     assert_text_refused(QUIET, "applications.0.granularity", "fused ", "applications[0]");
     /* 1 GB of weights and activations for batch 1. */
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", QUIET);
+    char *json = world_copy(QUIET);
     world_replace(json, "'memory_mb':2000", "'memory_mb':1000");
     assert_text_refused(json, "granularity", "fused", "\"f+g+h\" have no configuration of batch 1");
     world_replace(json, "'name':'three'",

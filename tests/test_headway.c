@@ -316,18 +316,18 @@ CASE(it_serves_random_worlds_twice_alike)
 
 CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
 {
-    char json[WORLD_BYTES];
+    char *json;
     uint64_t dropped = 0;
     for (uint64_t world = 0; world < 8; world++) {
-        world_scarce(json, world);
+        json = world_scarce(world);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_exclusive(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_sliced(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':2,'memory_mb':300,'gpus':[{'model':'old','"
                       "sharing':'exclusive','units':4,'memory_mb':500,'speed':0.5}]},");
@@ -352,10 +352,8 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
             .platform = "'initial':8,'cold_dispatch':'wait'",
             .requests = 200,
             .warmup_requests = 20};
-        char json[WORLD_BYTES];
         struct log *log = log_one();
-        world_build(json, &world);
-        run_well(json, headway(), log, anew());
+        run_well(world_build(&world), headway(), log, anew());
         assert_true(result.overall.slo_hit_rate >= 1);
         for (size_t b = 20; b + 1 < log->batch_count; b++) /* the last may be odd */
             assert_int_equal(log->batches[b].jobs, expected[i].jobs);
@@ -373,9 +371,7 @@ static double after_a_burst(double late)
                                 .slo_ms = 300,
                                 .platform = "'initial':0,'cold_dispatch':'wait','admission':'none'",
                                 .requests = 400};
-    char json[WORLD_BYTES];
-    world_build(json, &world);
-    EXPERIMENT *experiment = load(json);
+    EXPERIMENT *experiment = load(world_build(&world));
     OWNED(free) double *values = policy_values(policy, "late", late);
     assert_good(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
     return result.overall.slo_hit_rate;
@@ -418,8 +414,7 @@ CASE(with_every_step_off_it_is_a_plain_planner)
     OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     assert_non_null(logs);
     for (uint64_t world = 1; world < 9; world += 2) {
-        char json[WORLD_BYTES];
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */
         world_replace(json, "'process':'poisson','rate_per_s'",
                       "'process':'closed','users':1,'think_ms'");

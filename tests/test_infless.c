@@ -776,7 +776,6 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
                                                  {"window_s", 1},
                                                  {"first", 1}};
     OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    char json[WORLD_BYTES];
     assert_non_null(logs);
     uint64_t taken = 0;
     uint64_t failed = 0;
@@ -784,7 +783,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
     for (uint64_t world = 0; world < WORLDS; world++)
         for (size_t v = world % 2; v < sizeof variants / sizeof *variants; v += 2) {
             const struct policy policy = watch();
-            world_random(json, world, world % 3 == 0);
+            char *json = world_random(world, world % 3 == 0);
             if (world % 2 == 0)
                 relax(json);
             if (world % 5 == 4)
@@ -809,7 +808,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
 
 /* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
  * requests per second, much later 2. */
-static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned requests)
+static char *world_resnet(const char *trace, unsigned requests)
 {
     static const uint16_t batches[] = {1, 2, 4};
     static const uint16_t vcpus[] = {2, 4};
@@ -833,18 +832,19 @@ static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned req
             }
         world_add(latency_ms, "]");
     }
-    world_build(json, &(struct world){.vcpus = 20,
-                                      .memory_mb = 65536,
-                                      .units = 100,
-                                      .gpu_memory_mb = 11000,
-                                      .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50",
-                                                     latency_ms, 0, 1000, 0}},
-                                      .applications = "one: a=resnet",
-                                      .trace = trace,
-                                      .slo_ms = 200,
-                                      .platform = "'interference':false,'initial':{'resnet':8}",
-                                      .requests = requests,
-                                      .seed = 3});
+    char *json = world_build(&(struct world){
+        .vcpus = 20,
+        .memory_mb = 65536,
+        .units = 100,
+        .gpu_memory_mb = 11000,
+        .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50", latency_ms, 0, 1000, 0}},
+        .applications = "one: a=resnet",
+        .trace = trace,
+        .slo_ms = 200,
+        .platform = "'interference':false,'initial':{'resnet':8}",
+        .requests = requests,
+        .seed = 3});
+    return json;
 }
 
 /* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
@@ -862,9 +862,8 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_resnet(json, path, requests);
+    char *json = world_resnet(path, requests);
     struct policy policy = watch();
     const struct {
         const char *key;
@@ -921,9 +920,8 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     for (int i = 0; i < REGULAR; i++)
         fprintf(trace, "%d,one\n", 65000 * i);
     fclose(trace);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_resnet(json, path, REGULAR);
+    char *json = world_resnet(path, REGULAR);
     struct policy policy = watch();
     run_well_with(json, &policy, "lsth_bin_s", 10, log, anew());
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
@@ -935,20 +933,22 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
 }
 
 /* A GPU of `units`, for f and g on one or on `large` units in `times`. */
-static void world_narrow(char json[WORLD_BYTES], unsigned units, const char *large,
-                         const char *times, const char *trace, unsigned requests)
+static char *world_narrow(unsigned units, const char *large, const char *times, const char *trace,
+                          unsigned requests)
 {
-    world_build(json, &(struct world){.memory_mb = 2000,
-                                      .units = units,
-                                      .gpu_memory_mb = 2000,
-                                      .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
-                                                    {"g", "1", "1", large, times, 0, 1000, 0}},
-                                      .applications = "first: a=f; second: a=g",
-                                      .trace = trace,
-                                      .slo_ms = 50,
-                                      .platform = "'interference':false,'initial':{'f':2,'g':2}",
-                                      .requests = requests,
-                                      .seed = 3});
+    char *json =
+        world_build(&(struct world){.memory_mb = 2000,
+                                    .units = units,
+                                    .gpu_memory_mb = 2000,
+                                    .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
+                                                  {"g", "1", "1", large, times, 0, 1000, 0}},
+                                    .applications = "first: a=f; second: a=g",
+                                    .trace = trace,
+                                    .slo_ms = 50,
+                                    .platform = "'interference':false,'initial':{'f':2,'g':2}",
+                                    .requests = requests,
+                                    .seed = 3});
+    return json;
 }
 
 /* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
@@ -968,9 +968,8 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
             fprintf(trace, "%d,second\n", ms + 50);
     }
     fclose(trace);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, 4, "1,3", "[[60,20]]", path, count);
+    char *json = world_narrow(4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
     run_well(json, &policy, log, anew());
     for (size_t i = 0; i < log->request_count; i++) {
@@ -1004,9 +1003,8 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
+    char *json = world_narrow(4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch_paper();
     run_well(json, &policy, log, anew());
     const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
@@ -1027,9 +1025,8 @@ CASE(half_a_gpu_is_the_nearest_share)
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
+    char *json = world_narrow(7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch_paper();
     for (size_t limits = 0; limits < 2; limits++) {
         run_well_with(json, &policy, "limits", (double)limits, log, anew());
@@ -1044,9 +1041,8 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_resnet(json, path, requests);
+    char *json = world_resnet(path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
         run_well_with(json, &policy, "first", (double)first, log, anew());
@@ -1065,9 +1061,8 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     for (int i = 0; i < ALTERNATING; i++)
         fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
     fclose(trace);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
+    char *json = world_narrow(4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch_paper();
     run_well(json, &policy, log, anew());
     assert_int_equal(counted.taken, 1);

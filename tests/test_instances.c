@@ -53,20 +53,19 @@ POLICY(script, .state_bytes = sizeof(struct script), .init = script_init, .on_ti
  * of one stage each. */
 static char *world(const char *initial, unsigned interval_ms, unsigned requests)
 {
-    static char json[WORLD_BYTES];
     char *platform = formatted("'initial':'%s','interference':true", initial);
-    world_build(json, &(struct world){.invokers = 2,
-                                      .memory_mb = 2000,
-                                      .model = "A30",
-                                      .gpu_memory_mb = 1000,
-                                      .functions = {{"f", "1,2", "1", "1,2,4",
-                                                     "[[80,40,20]],[[160,80,40]]", 0, 300, 0.5}},
-                                      .interference = 0.5,
-                                      .applications = "one: a=f; two: a=f",
-                                      .every_ms = {interval_ms, interval_ms},
-                                      .slo_factor = 5,
-                                      .platform = platform,
-                                      .requests = requests});
+    char *json = world_build(&(struct world){
+        .invokers = 2,
+        .memory_mb = 2000,
+        .model = "A30",
+        .gpu_memory_mb = 1000,
+        .functions = {{"f", "1,2", "1", "1,2,4", "[[80,40,20]],[[160,80,40]]", 0, 300, 0.5}},
+        .interference = 0.5,
+        .applications = "one: a=f; two: a=f",
+        .every_ms = {interval_ms, interval_ms},
+        .slo_factor = 5,
+        .platform = platform,
+        .requests = requests});
     return json;
 }
 
@@ -686,12 +685,11 @@ static void random_step(struct script *script, struct platform *platform)
 CASE(random_use_of_instances_keeps_every_invariant_and_repeats_itself)
 {
     static struct log again;
-    char json[WORLD_BYTES];
     uint64_t instances = 0;
     for (uint64_t number = 0; number < trials(60); number++) {
         RESULT first = {0};
         RESULT second = {0};
-        world_random(json, number, number % 2 == 0);
+        char *json = world_random(number, number % 2 == 0);
         run_script(json, random_step, &second);
         again = rows;
         run_script(json, random_step, &first);

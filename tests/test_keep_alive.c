@@ -331,7 +331,6 @@ static void run_kept(const char *json, const char *keep_alive, const char *polic
 static struct experiment *load_single(struct world world, double service_ms, double cold_ms,
                                       const char *keep_alive)
 {
-    char json[WORLD_BYTES];
     char *latency = formatted("[[%g]]", service_ms);
     world.vcpus = 1000;
     world.memory_mb = 1024000;
@@ -340,8 +339,7 @@ static struct experiment *load_single(struct world world, double service_ms, dou
     world.slo_factor = 100;
     world.platform = "'initial':'cold'";
     world.seed = 5;
-    world_build(json, &world);
-    return load_kept(json, keep_alive);
+    return load_kept(world_build(&world), keep_alive);
 }
 
 static void run_single(struct world world, double service_ms, double cold_ms,
@@ -718,8 +716,7 @@ CASE(every_keep_alive_works_under_every_scheduler)
     assert_non_null(again);
     uint64_t prewarms = 0, evictions = 0;
     for (uint64_t number = 0; number < 6; number++) {
-        char json[WORLD_BYTES];
-        world_random(json, number, false);
+        char *json = world_random(number, false);
         for (size_t p = 0; p < 4; p++) {
             for (size_t k = 0; k < KEEP_ALIVES; k++) {
                 RESULT second = {0};

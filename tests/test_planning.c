@@ -330,12 +330,11 @@ static double cheapest_pair(const struct configuration *const first, size_t firs
 
 CASE(a_search_on_planning_times_is_brute_force_on_them)
 {
-    char json[WORLD_BYTES];
     size_t unlike = 0;
     struct search_workspace *workspace = search_workspace_create(&arena);
     static struct search_result found;
     for (uint64_t world = 0; world < 60; world++) {
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         EXPERIMENT *e = parse(
             json, (const char *const[]){"planning.error.cv", "0.3", "planning.guard", "1", NULL});
         const struct function *planned = experiment_planned(e)->functions;

@@ -74,9 +74,8 @@ static uint64_t watch_worlds(const char *name, const char *rule)
     late = strcmp(rule, "late") == 0;
     starts = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES];
         uint64_t dropped;
-        world_random(json, world, world % 2 == 1);
+        char *json = world_random(world, world % 2 == 1);
         char *platform = formatted("'platform':{'cold_dispatch':'%s',%s", rule,
                                    world % 3 == 0 ? "'keep_alive_s':0," : "");
         world_replace(json, "'platform':{", platform);
@@ -114,8 +113,7 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
     };
     struct log *log = log_one();
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        char json[WORLD_BYTES];
-        world_build(json, &world);
+        char *json = world_build(&world);
         char *rule = formatted("'cold_dispatch':'%s'", rules[r].rule);
         world_replace(json, "'cold_dispatch':'start'", rule);
         run_well(json, policy_find("fifo", NULL), log, anew());
@@ -128,10 +126,10 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
 static void run_traced(struct world world, const char *rows, const struct policy *policy,
                        struct log *log, struct simulation_result *result)
 {
-    char json[WORLD_BYTES], path[] = "/tmp/esgsim-trace-XXXXXX";
+    char *json, path[] = "/tmp/esgsim-trace-XXXXXX";
     write_temporary(path, rows);
     world.trace = path;
-    world_build(json, &world);
+    json = world_build(&world);
     run_well(json, policy, log, result);
     unlink(path);
 }
@@ -187,14 +185,14 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
 {
     static const char *const rules[] = {"wait", "late"};
     for (size_t r = 0; r < 2; r++) {
-        char json[WORLD_BYTES];
         char *platform = formatted("'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
-        world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
-                                          .applications = "one: a=f",
-                                          .every_ms = {10, 10},
-                                          .slo_ms = 1000,
-                                          .platform = platform,
-                                          .requests = 3});
+        char *json =
+            world_build(&(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
+                                        .applications = "one: a=f",
+                                        .every_ms = {10, 10},
+                                        .slo_ms = 1000,
+                                        .platform = platform,
+                                        .requests = 3});
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':8,'memory_mb':4000,'gpus':[{'model':'test',"
                       "'sharing':'exclusive','units':4,'memory_mb':4000}]},");
@@ -210,10 +208,9 @@ CASE(the_rule_does_not_apply_to_policies_that_place_containers)
     OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
     assert_non_null(logs);
     for (size_t p = 0; p < sizeof placing / sizeof *placing; p++) {
-        char json[WORLD_BYTES];
         uint64_t dropped;
         assert_true(policy_find(placing[p], NULL)->places_containers);
-        world_random(json, p, false);
+        char *json = world_random(p, false);
         world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[0], &dropped);
         world_replace(json, "'platform':{", "'platform':{'cold_dispatch':'late',");
         world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[1], &dropped);
@@ -265,10 +262,9 @@ CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
             .platform = "'initial':'cold','keep_alive_s':0,'pool':{'target':0}",
             .requests = 200,
         };
-        char json[WORLD_BYTES];
         target_wanted = cases[i].wanted;
         starts = 0;
-        world_build(json, &world);
+        char *json = world_build(&world);
         char *pool = formatted("'pool':{'target':%s}", cases[i].target);
         world_replace(json, "'pool':{'target':0}", pool);
         run_well(json, &watched, NULL, anew());
@@ -323,8 +319,7 @@ CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
         inner_decide = policy->decide;
         watched.decide = admitted_decide;
         for (uint64_t world = 0; world < 6; world++) {
-            char json[WORLD_BYTES];
-            world_scarce(json, world);
+            char *json = world_scarce(world);
             world_replace(json, "'platform':{", "'platform':{'admission':'lost',");
             world_serve(json, &watched, NULL, 0, NULL, &dropped);
             all += dropped;
@@ -343,8 +338,7 @@ CASE(a_policy_refuses_only_by_the_rule_that_it_states)
             const struct policy *policy = policy_find(names[p], NULL);
             uint64_t dropped = 0, all = 0;
             for (uint64_t world = 0; world < 6; world++) {
-                char json[WORLD_BYTES];
-                world_scarce(json, world);
+                char *json = world_scarce(world);
                 world_replace(json, "'platform':{", "'platform':{'admission':'none',");
                 world_serve(json, policy, "own_admission", own, NULL, &dropped);
                 all += dropped;

@@ -140,13 +140,11 @@ CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (uint64_t world = c % 3; world < WORLDS; world += 3) {
-            char json[WORLD_BYTES];
             struct overrides overrides = warm();
             override_add(&overrides, "policy.name", cases[c].policy);
             for (size_t i = 0; i < 4 && cases[c].settings[i] != NULL; i += 2)
                 override_add(&overrides, cases[c].settings[i], cases[c].settings[i + 1]);
-            world_random(json, world, world % 2 == 0);
-            EXPERIMENT *experiment = parse(json, &overrides);
+            EXPERIMENT *experiment = parse(world_random(world, world % 2 == 0), &overrides);
             OUTCOME simulated = play_well(experiment, NULL);
             OUTCOME replayed = rehearse(experiment, 1, 0, 0, NULL);
             assert_outcomes_equal(&simulated, &replayed);
@@ -155,9 +153,8 @@ CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
 
 CASE(interference_is_the_backend_s_own)
 {
-    char json[WORLD_BYTES];
     struct overrides on = warm(), off = warm();
-    world_random(json, 1, false);
+    char *json = world_random(1, false);
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
@@ -475,13 +472,11 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         {"dilu", "policy.params.limit", "4", "changes no share of a batch in execution"},
     };
     for (size_t c = 0; c < 2; c++) {
-        char json[WORLD_BYTES];
         struct overrides overrides = warm();
         override_add(&overrides, "policy.name", cases[c].policy);
         override_add(&overrides, cases[c].key, cases[c].value);
         override_add(&overrides, "slo.factor", "10");
-        world_random(json, 2, true);
-        EXPERIMENT *experiment = parse(json, &overrides);
+        EXPERIMENT *experiment = parse(world_random(2, true), &overrides);
         const struct emulated_options options = {0};
         OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
         assert_non_null(rehearsal);
@@ -492,11 +487,9 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
 
 CASE(containers_are_numbered_as_the_experiment_lists_them)
 {
-    char json[WORLD_BYTES];
     struct overrides overrides = warm();
     override_add(&overrides, "policy.name", "esg");
-    world_random(json, 0, true);
-    EXPERIMENT *experiment = parse(json, &overrides);
+    EXPERIMENT *experiment = parse(world_random(0, true), &overrides);
     OUTCOME outcome = rehearse(experiment, 1, 0, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);

@@ -93,9 +93,9 @@ POLICY(greedy, .decide = greedy_decide);
 
 static const char *const rules[] = {"", ",'cold_dispatch':'wait'", ",'cold_dispatch':'late'"};
 
-static void world_greedy(char json[WORLD_BYTES], uint64_t number)
+static char *world_greedy(uint64_t number)
 {
-    world_random(json, number, number % 2 == 0);
+    char *json = world_random(number, number % 2 == 0);
     char *platform =
         formatted("'prewarm':'none'%s%s%s%s", rules[number % 3],
                   number % 4 == 1 ? ",'failures':{'mtbf_s':4,'mttr_s':1}" : "",
@@ -108,6 +108,7 @@ static void world_greedy(char json[WORLD_BYTES], uint64_t number)
         world_exclusive(json);
     if (number % 5 == 4)
         world_sliced(json);
+    return json;
 }
 
 CASE(who_dispatches_whatever_fits_never_holds_back)
@@ -115,8 +116,7 @@ CASE(who_dispatches_whatever_fits_never_holds_back)
     sim_time_t all[REQUEST_PARTS] = {0};
     uint64_t lost = 0;
     for (uint64_t number = 0; number < trials(300); number++) {
-        char json[WORLD_BYTES];
-        world_greedy(json, number);
+        char *json = world_greedy(number);
         choice = (uint32_t)(number % 5);
         tell(json, &greedy);
         if (told.parts[PART_held_back] != 0)
@@ -138,9 +138,7 @@ CASE(under_any_policy_the_parts_add_up)
 {
     const struct policy *policy;
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
-        char json[WORLD_BYTES];
-        world_greedy(json, 12 * p + 1);
-        tell(json, policy);
+        tell(world_greedy(12 * p + 1), policy);
     }
 }
 
@@ -150,7 +148,7 @@ CASE(under_any_policy_the_parts_add_up)
 static void check_wait(const struct world *given, const char *units_of_f, const char *times,
                        const char *more, const double expected[REQUEST_PARTS])
 {
-    char json[WORLD_BYTES], trace[] = "/tmp/esgsim-test-XXXXXX";
+    char *json, trace[] = "/tmp/esgsim-test-XXXXXX";
     struct world world = *given;
     FILE *lines = trace_begin(trace);
     fputs(times, lines);
@@ -162,7 +160,7 @@ static void check_wait(const struct world *given, const char *units_of_f, const 
     world.slo_ms = 1000;
     world.more = "'policy':{'name':'fifo','params':{'head_of_line':'skip'}}";
     world.requests = 100;
-    world_build(json, &world);
+    json = world_build(&world);
     if (more != NULL)
         world_replace(json, "'cold_start_ms'", more);
     tell(json, NULL);
