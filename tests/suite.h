@@ -16,6 +16,7 @@
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
+#include <gsl/gsl_rng.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
@@ -142,6 +143,16 @@ static inline struct arena *suite_arena(void)
 {
     static struct arena *arena;
     return arena != NULL ? arena : (arena = arena_create());
+}
+
+/* Random numbers of GSL's Mersenne twister, to the end of the suite. */
+static inline gsl_rng *seeded(unsigned long seed)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    assert_non_null(rng);
+    gsl_rng_set(rng, seed);
+    *(gsl_rng **)arena_allocate(suite_arena(), 1, sizeof rng) = rng;
+    return rng;
 }
 
 /* A text as printf writes it, to the end of the suite. */

@@ -245,11 +245,10 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
 {
     uint64_t served = 0, requests = 0;
     for (uint64_t world = 0; world < 40; world++) {
-        struct random_stream stream;
         struct groups_world of;
         uint32_t times[REQUESTS], models[REQUESTS], at = 0;
         int64_t expected[REQUESTS];
-        random_stream_open(&stream, 2026, RANDOM_TEST, world, 29);
+        RANDOM_STREAM(stream, 2026, RANDOM_TEST, world, 29);
         world_draw(&of, &stream.rng);
         for (uint32_t i = 0; i < REQUESTS; i++) {
             times[i] = at;

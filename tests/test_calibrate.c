@@ -1,13 +1,11 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "sim/base/atomic_file.h"
 #include "tests/fixture_folder.h"
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 
 enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
@@ -29,13 +27,6 @@ static size_t make_points(const struct latency_law *law, gsl_rng *rng, double cv
                 batches[b], share, latency_law_ms(law, batches[b], share) * noise, 0};
         }
     return count;
-}
-
-static gsl_rng *make_rng(unsigned long seed)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    return rng;
 }
 
 static struct latency_law fit(const struct latency_point *points, size_t count)
@@ -73,7 +64,7 @@ CASE(a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_n
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
+        gsl_rng *rng = seeded(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.01);
@@ -84,7 +75,7 @@ CASE(outliers_do_not_move_the_robust_fit)
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
+        gsl_rng *rng = seeded(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         for (size_t i = 0; i < 4; i++)
             points[gsl_rng_uniform_int(rng, count)].ms *= 3;
@@ -95,7 +86,7 @@ CASE(outliers_do_not_move_the_robust_fit)
 
 CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
+    gsl_rng *rng = seeded(7);
     for (size_t trial = 0; trial < trials(200); trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
@@ -160,7 +151,7 @@ static double error_without(const struct latency_point *rest, size_t count,
 CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 {
     struct latency_point points[POINTS];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(3);
+    gsl_rng *rng = seeded(3);
     size_t count = make_few(rng, points);
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
@@ -179,7 +170,7 @@ CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
 {
     struct latency_point points[POINTS];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(4);
+    gsl_rng *rng = seeded(4);
     size_t count = make_few(rng, points);
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
@@ -223,7 +214,7 @@ CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
 {
     enum { MANY = 6 * 100 };
     static struct latency_point points[MANY];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
+    gsl_rng *rng = seeded(5);
     size_t count = 0;
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int percent = 1; percent <= 100; percent++)
@@ -583,7 +574,7 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 /* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
 static void make_set(struct sample_set *set)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(11);
+    gsl_rng *rng = seeded(11);
     assert_true(samples_set_unit(set, 7, "test", hear()));
     for (uint32_t f = 0; f < 2; f++) {
         uint32_t index = 0;

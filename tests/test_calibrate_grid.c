@@ -1,13 +1,11 @@
 #include <cjson/cJSON.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
 #include "traces/calibrate/calibrate_grid.h"
 #include "workloads/spec/experiment.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 
 /* 2 ms and 0.5 ms an item over the share. */
@@ -97,8 +95,7 @@ static const struct profile_function *make(struct made *made, const char *text,
 /* A table on a full grid, less `skipped` of every 10 points. */
 static char *law_table(int skipped, double cv, unsigned long seed)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
+    gsl_rng *rng = seeded(seed);
     char *text = NULL;
     MEMORY_STREAM(out, text);
     fputs("model,batch,mps_pct,latency_ms\n", out);
@@ -510,8 +507,7 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     CLOSED(samples_clear) struct sample_set all = {0};
     CLOSED(samples_clear) struct sample_set part = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
+    gsl_rng *rng = seeded(seed);
     assert_good(sample_table_read(&all, table, hear()));
     assert_true(samples_reduce(&all, NULL));
     assert_true(samples_set_unit(&part, all.unit, table, hear()));
@@ -600,9 +596,8 @@ static struct experiment *experiment_on(const char *profile)
 CASE(a_full_grid_moves_no_slo_and_no_load)
 {
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(26);
     size_t smaller = 0;
-    gsl_rng_set(rng, 26);
     for (int table = 0; table < 6; table++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};

@@ -1,14 +1,11 @@
 /* Curves over a swept key: where each ends, by hand and by a direct reading of the definition; what
  * is printed; which pairs of a run's label are the key's. */
-#include <gsl/gsl_rng.h>
 
 #include "results/report/curve.h"
 #include "results/store/run_label.h"
 #include "tests/suite.h"
 
 OWNER(arena_destroy, struct arena)
-
-OWNER(gsl_rng_free, gsl_rng)
 
 enum { RUNS_MOST = 400 };
 
@@ -147,7 +144,7 @@ CASE(with_one_seed_the_value_alone_is_compared)
  * value up to v the limit is below the interval. */
 CASE(the_end_is_that_of_the_definition)
 {
-    OWNED(gsl_rng_free) gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *random = seeded(0);
     assert_non_null(random);
     for (int trial = 0; trial < 200; trial++) {
         OWNED(made_free) struct made *made = made_create();

@@ -1,6 +1,5 @@
 /* Dilu: the search on the authors' measurements; placement, shares and scaling against brute force;
  * the policy against what the platform holds. */
-#include <gsl/gsl_rng.h>
 
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_instances.h"

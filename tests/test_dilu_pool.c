@@ -93,11 +93,10 @@ CASE(the_pool_stays_within_its_bounds)
     for (unsigned s = 0; s < SCHEMES; s++) {
         CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_pool pool;
-        struct random_stream random;
         uint32_t running[256];
         size_t count = 0;
         unsigned refused = 0;
-        random_stream_open(&random, 6, RANDOM_TEST, s, 0);
+        RANDOM_STREAM(random, 6, RANDOM_TEST, s, 0);
         dilu_pool_init(&pool, &arena, &rules[s], 10, 4, 40);
         for (int step = 0; step < 3000; step++) {
             if (count == 256 || (count > 0 && random_uniform(&random) < 0.4)) {

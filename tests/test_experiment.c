@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "tests/fixture_simulation.h"
 #include "traces/profile/interference.h"
@@ -12,7 +11,6 @@
 #include "workloads/world/gpu_sharing.h"
 
 OWNER(cJSON_free, char)
-OWNER(gsl_rng_free, gsl_rng)
 
 static const char plain[] =
     "{\"cluster\": {\"invokers\": [{\"count\": 2, \"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -354,8 +352,7 @@ static void assert_same_dag(const struct random_dag *dag, const struct applicati
 
 CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 7);
+    gsl_rng *rng = seeded(7);
     char text[8192];
     for (size_t round = 0; round < trials(200); round++) {
         struct random_dag dag;
@@ -453,8 +450,7 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
 
 CASE(the_hash_does_not_depend_on_key_order_or_white_space)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 11);
+    gsl_rng *rng = seeded(11);
     static const char *const texts[] = {plain, profiled};
     for (size_t round = 0; round < trials(200); round++) {
         const char *text = texts[round % 2];

@@ -269,9 +269,8 @@ static void model_draw(struct model *model, struct random_stream *stream, char *
 
 CASE(trainings_lose_what_an_independent_computation_says)
 {
-    struct random_stream stream;
     unsigned hits = 0;
-    random_stream_open(&stream, 1, RANDOM_TEST, 31, 0);
+    RANDOM_STREAM(stream, 1, RANDOM_TEST, 31, 0);
     for (unsigned i = 0; i < 300; i++) {
         char trace[1024], outages[4096];
         struct model model;

@@ -1,6 +1,5 @@
 /* FaST-GShare: rectangles, picks and rates against brute force; the policy against what the
  * platform holds. */
-#include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_instances.h"

@@ -119,9 +119,8 @@ static void node_fill(struct fgd_node *node, struct fgd_gpu *gpus, const struct 
 
 CASE(f_and_the_gpu_of_the_best_score_equal_an_enumeration)
 {
-    struct random_stream random;
     unsigned shares = 0, gangs = 0, unlike = 0;
-    random_stream_open(&random, 7, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 7, RANDOM_TEST, 0, 0);
     for (int n = 0; n < NODES; n++) {
         struct pod pods[SHAPES];
         struct fragment_shape typical[SHAPES];

@@ -396,9 +396,8 @@ static unsigned search_quartet(const struct quartet *all, unsigned most, double 
 
 CASE(partner_and_sub_batch_are_the_best_of_all)
 {
-    struct random_stream random;
     unsigned splits = 0, waits = 0;
-    random_stream_open(&random, 23, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 23, RANDOM_TEST, 0, 0);
     for (unsigned trial = 0; trial < 400; trial++) {
         const bool on = trial % 4 > 0;
         struct quartet all;

@@ -615,10 +615,9 @@ CASE(lsth_mixes_the_percentiles_of_both_windows)
 {
     static struct gap gaps[GAPS_MAX];
     static struct lsth lsth;
-    struct random_stream stream;
     const sim_time_t bin = 2 * SIM_S;
     const sim_time_t windows[2] = {1600 * SIM_S, 320 * SIM_S};
-    random_stream_open(&stream, 14, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 14, RANDOM_TEST, 0, 0);
     lsth_init(&lsth, bin, windows[0], windows[1], 0.3);
     sim_time_t now = 0;
     size_t count = 0;

@@ -3,7 +3,6 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate_interference.h"
@@ -12,18 +11,9 @@
 #include "traces/profile/pair_effects.h"
 #include "workloads/training/training_plan.h"
 
-OWNER(gsl_rng_free, gsl_rng)
-
 enum { MOST = 8 };
 
 /* ---- Made-up pairs --------------------------------------------------------------------------- */
-
-static gsl_rng *make_rng(unsigned long seed)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    return rng;
-}
 
 static void add_side(struct sample_set *set, uint32_t group, size_t function, double slowdown)
 {
@@ -73,7 +63,7 @@ CASE(levels_that_are_sums_over_functions_are_predicted)
  * of a full table shrinks by count ÷ (count + strength), of which the mean has no part. */
 CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
+    gsl_rng *rng = seeded(7);
     for (size_t k = 2; k <= MOST; k++) {
         double row[MOST], column[MOST], cells[MOST * MOST], found[MOST * MOST], means[2] = {0};
         for (size_t i = 0; i < k; i++) {
@@ -128,7 +118,7 @@ CASE(what_is_no_pair_of_two_functions_takes_no_part)
 CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 {
     static const double between = 0.03, within = 0.0424;
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
+    gsl_rng *rng = seeded(5);
     double of_table = 0, of_means = 0;
     for (size_t n = 0; n < 50; n++) {
         double truth[MOST][MOST], means[MOST][MOST];

@@ -182,8 +182,7 @@ CASE(every_spelling_of_a_table_from_every_source_gives_the_same_rows)
         static void (*const readers[])(const struct spelt *, const char *,
                                        struct listing_options *) = {
             read_as_listing, read_as_requests, read_as_trainings};
-        struct random_stream random;
-        random_stream_open(&random, 3, RANDOM_TEST, trial, 0);
+        RANDOM_STREAM(random, 3, RANDOM_TEST, trial, 0);
         spell(&table, &random);
         char names[] = "A,B,C,D,E,F";
         names[2 * table.columns - 1] = '\0';

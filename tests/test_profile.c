@@ -1,12 +1,9 @@
 #include <dirent.h>
 
-#include <gsl/gsl_rng.h>
-
 #include "tests/suite.h"
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 #define LOADED OWNED(profile_free) struct profile
 
@@ -99,7 +96,7 @@ static void random_grid(gsl_rng *rng, struct grid *grid)
 
 CASE(grid_points_are_exact)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 200; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -129,7 +126,7 @@ static void assert_monotone(const struct profile_function *f, int axis, double s
 
 CASE(interpolation_is_monotone_where_the_data_are)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -141,7 +138,7 @@ CASE(interpolation_is_monotone_where_the_data_are)
 
 CASE(interpolation_lies_between_its_neighbours)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -727,7 +724,7 @@ static void assert_additive(const struct interference *model, gsl_rng *rng)
 
 CASE(slowdown_is_at_least_one_and_adds_up_over_co_runners)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     LOADED *igniter = load("v100-mps-igniter.json");
     LOADED *esg = load("esg-reconstructed.json");
     const struct interference constant = {.kind = INTERFERENCE_CONSTANT, .constant = 0.07};
@@ -775,7 +772,7 @@ CASE(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit)
 {
     static const double demands[] = {NAN, 0, 1, 0.25};
     struct co_runner runners[MOST_RUNNERS];
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 1000; round++) {
         const struct interference law = {
             .kind = INTERFERENCE_BANDWIDTH,

@@ -118,13 +118,12 @@ CASE(what_was_written_is_read_whatever_the_order_of_columns_and_rows)
     static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1};
     static struct row rows[ROWS], sorted[ROWS], found[ROWS];
     for (uint64_t trial = 0; trial < 64; trial++) {
-        struct random_stream random;
         double first_s = 0;
         int order[5];
         const size_t unit = trial % 4;
         const bool sort = trial % 8 >= 4;
         const sim_time_t zero = trial % 16 >= 8 ? 1700000000 * SIM_S : 0;
-        random_stream_open(&random, 1, RANDOM_TEST, trial, 0);
+        RANDOM_STREAM(random, 1, RANDOM_TEST, trial, 0);
         for (int r = 0; r < ROWS; r++) {
             rows[r] = (struct row){.time = (sim_time_t)(random_uniform(&random) * 1e4) * 1000 + 7,
                                    .order = r};
