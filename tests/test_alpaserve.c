@@ -13,8 +13,6 @@ struct groups_world {
     const char *admission;
 };
 
-static struct log rows;
-
 static void functions_add(char *json, const struct groups_world *of)
 {
     world_add(json, "'functions':{'functions':[");

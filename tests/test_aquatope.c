@@ -654,7 +654,6 @@ static struct simulation_result run_setup_well(const struct setup *setup, struct
 /* The simulator ends a run that over-commits, loses a job or leaves one behind. */
 CASE(every_request_finishes_in_every_world)
 {
-    static struct log log;
     static const char *const params[] = {
         "", ",'batching':'planned'", ",'batching':'planned','underfilled':'pad'",
         ",'pool_interval_s':0.05,'head_of_line':'strict'",
@@ -663,26 +662,25 @@ CASE(every_request_finishes_in_every_world)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
                                         params[p]};
-            RESULT result = run_setup_well(&setup, &log);
-            assert_int_equal(log.request_count, 300);
+            RESULT result = run_setup_well(&setup, &rows);
+            assert_int_equal(rows.request_count, 300);
             assert_int_equal(result.overall.dropped, 0);
-            for (size_t i = 0; i < log.batch_count; i++)
-                assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
+            for (size_t i = 0; i < rows.batch_count; i++)
+                assert_true(rows.batches[i].jobs <= rows.batches[i].configured_batch);
         }
 }
 
 CASE(a_queue_keeps_its_planned_container_whatever_waits)
 {
-    static struct log log;
     for (int pad = 0; pad < 2; pad++) {
         const struct setup setup = {150, 3, "warm",
                                     pad ? ",'batching':'planned','underfilled':'pad'"
                                         : ",'batching':'planned'"};
-        RESULT result = run_setup_well(&setup, &log);
+        RESULT result = run_setup_well(&setup, &rows);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
-        for (size_t i = 0; i < log.batch_count; i++) {
-            const struct batch_row *here = &log.batches[i];
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            const struct batch_row *here = &rows.batches[i];
             const struct batch_row **known = &first[here->queue];
             *known = *known != NULL ? *known : here;
             assert_int_equal(here->vcpu, (*known)->vcpu);
@@ -694,9 +692,9 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
             partial += here->jobs < here->configured_batch;
         }
         assert_true(!pad || partial > 0);
-        assert_int_equal(result.overall.preplanned_batches, log.batch_count);
+        assert_int_equal(result.overall.preplanned_batches, rows.batch_count);
         if (pad)
-            assert_true(fabs(result.overall.preplanned_miss_rate * (double)log.batch_count -
+            assert_true(fabs(result.overall.preplanned_miss_rate * (double)rows.batch_count -
                              (double)partial) < 1e-6);
         else
             assert_true(result.overall.preplanned_miss_rate > 0);
@@ -705,11 +703,10 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
 
 CASE(the_pool_starts_containers_and_avoids_cold_starts)
 {
-    static struct log log;
     const struct setup with = {12, 5, "cold", ",'pool_interval_s':0.2,'pool_margin':2"};
     const struct setup without = {12, 5, "cold", ",'pool':'off'"};
-    RESULT pooled = run_setup_well(&with, &log);
-    RESULT plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &rows);
+    RESULT plain = run_setup_well(&without, &rows);
     assert_true(pooled.run.prewarms > 0);
     assert_int_equal(plain.run.prewarms, 0);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
@@ -720,11 +717,10 @@ CASE(the_pool_starts_containers_and_avoids_cold_starts)
  */
 CASE(the_pool_keeps_the_containers_that_it_predicts)
 {
-    static struct log log;
     const struct setup with = {1, 5, "cold", ",'pool_interval_s':2"};
     const struct setup without = {1, 5, "cold", ",'pool':'off'"};
-    RESULT pooled = run_setup_well(&with, &log);
-    RESULT plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &rows);
+    RESULT plain = run_setup_well(&without, &rows);
     assert_true(plain.run.evictions > 100);
     assert_true(pooled.run.evictions < plain.run.evictions / 2);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate / 4);
@@ -737,11 +733,10 @@ static bool never_decide(void *state, struct platform *platform)
 
 CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
 {
-    static struct log log;
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
     const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
-    assert_bad_run(run_setup(&setup, &stuck, &log, anew(), hear()), "rule progress");
+    assert_bad_run(run_setup(&setup, &stuck, &rows, anew(), hear()), "rule progress");
 }
 
 CASE(the_same_seed_gives_the_same_run)
@@ -758,11 +753,10 @@ CASE(the_same_seed_gives_the_same_run)
 /* The container of each queue's batches, which does not change within a run. */
 static void plans_of(const struct setup *setup, uint32_t plans[6])
 {
-    static struct log log;
-    RESULT result = run_setup_well(setup, &log);
+    RESULT result = run_setup_well(setup, &rows);
     (void)result;
-    for (size_t i = 0; i < log.batch_count; i++)
-        plans[log.batches[i].queue] = log.batches[i].vcpu * 100U + log.batches[i].vgpu;
+    for (size_t i = 0; i < rows.batch_count; i++)
+        plans[rows.batches[i].queue] = rows.batches[i].vcpu * 100U + rows.batches[i].vgpu;
 }
 
 /* A few evaluations, so that tunings differ. */

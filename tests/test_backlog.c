@@ -253,7 +253,6 @@ POLICY(census, .state_bytes = sizeof(struct census), .init = census_init,
 /* Every other world has short queues, which give up requests by themselves. */
 CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
     uint64_t full = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
@@ -261,8 +260,8 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
         if (world % 2 == 1)
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
         const uint64_t before = seen.dropped;
-        run_well(json, &census, log, anew());
-        world_check_conserved(log, &result, 400);
+        run_well(json, &census, &rows, anew());
+        world_check_conserved(&rows, &result, 400);
         full += result.overall.dropped - (seen.dropped - before);
     }
     print_message("%lu looks, %lu drops and %lu by full queues: %lu jobs withdrawn, %lu of other "
@@ -290,8 +289,7 @@ static bool drop_the_first(void *state, struct platform *platform)
 CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
     POLICY(hasty, .on_withdrawn = act_when_told, .decide = drop_the_first);
-    struct log *log = log_one();
-    assert_bad_run(run(diamond, &hasty, log, anew(), hear()), "rule timing: drop outside decide");
+    assert_bad_run(run(diamond, &hasty, &rows, anew(), hear()), "rule timing: drop outside decide");
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------

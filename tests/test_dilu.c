@@ -742,16 +742,15 @@ static double execution_ms(const struct log *log, uint32_t stage)
 
 CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(only_f, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    run_lone(only_f, 100, 40, log, watched(false), "vertical", 1);
-    assert_true(fabs(execution_ms(log, 0) - 20) < 0.01);
-    run_lone(both, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
-    assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
+    run_lone(only_f, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    run_lone(only_f, 100, 40, &rows, watched(false), "vertical", 1);
+    assert_true(fabs(execution_ms(&rows, 0) - 20) < 0.01);
+    run_lone(both, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - 20) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 2) - 20) < 0.01);
     assert_true(seen.listed == 2 && seen.ins == 0);
     assert_true(seen.together > 0);
 }
@@ -759,11 +758,10 @@ CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 /* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
 CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(one_by_one, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
+    run_lone(one_by_one, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - 20) < 0.01);
     /* f's limit and g's request exceed the GPU: f is reduced whenever g works. */
     assert_true(seen.cut > 0 && seen.raised > 0);
 }
@@ -771,16 +769,15 @@ CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
 CASE(who_has_been_idle_for_fifty_milliseconds_no_longer_counts)
 {
-    struct log *log = log_one();
     struct world world = lone;
     world.functions[1].latency_ms = "[[200,150]]";
     world.applications = one_by_one;
     world.every_ms[0] = world.every_ms[1] = 500;
     world.requests = 20;
     world.slo_ms = 1000;
-    run_world(world, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
+    run_world(world, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - (50 + 0.75 * 150)) < 0.1);
 }
 
 /* When the number of instances changed. */
@@ -804,25 +801,23 @@ static bool growth_decide(void *state, struct platform *platform)
 /* 66.7 jobs/s at the limit and 50 at the request, which is what counts: 62.5 are more. */
 CASE(one_more_only_after_twenty_seconds_above_capacity)
 {
-    struct log *log = log_one();
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
     memset(&grown, 0, sizeof grown);
-    run_lone(only_f, 16, 1800, log, &policy, NULL, 0);
+    run_lone(only_f, 16, 1800, &rows, &policy, NULL, 0);
     assert_int_equal(grown.most, 2);
     const double after = sim_to_s(grown.second - grown.first_job);
     assert_true(after > 19.9 && after < 20.1);
     /* 47.6/s are within what one can do. */
     memset(&grown, 0, sizeof grown);
-    run_lone(only_f, 21, 1800, log, &policy, NULL, 0);
+    run_lone(only_f, 21, 1800, &rows, &policy, NULL, 0);
     assert_int_equal(grown.most, 1);
 }
 
 CASE(samples_fewer_than_asked_for_are_refused)
 {
-    struct log *log = log_one();
     char *json = world_random(1, true);
-    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, log, anew(), hear()),
+    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, &rows, anew(), hear()),
                      "window");
 }
 

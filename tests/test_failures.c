@@ -15,19 +15,19 @@ static struct {
     struct training_result_row trainings[TRAININGS_MAX];
     size_t outage_count, training_count;
     sim_time_t leased[TRAININGS_MAX], restarts[TRAININGS_MAX], saves[TRAININGS_MAX];
-} rows;
+} kept;
 
 static bool row_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    rows.leased[row->training] += row->until_ns - row->from_ns;
-    rows.restarts[row->training] += row->restart_ns;
-    rows.saves[row->training] += row->save_ns;
+    kept.leased[row->training] += row->until_ns - row->from_ns;
+    kept.restarts[row->training] += row->restart_ns;
+    kept.saves[row->training] += row->save_ns;
     return true;
 }
 
-KEEPER(row_outage, outage_row, rows.outages, rows.outage_count)
+KEEPER(row_outage, outage_row, kept.outages, kept.outage_count)
 
-KEEPER(row_training, training_result_row, rows.trainings, rows.training_count)
+KEEPER(row_training, training_result_row, kept.trainings, kept.training_count)
 
 #define NEAR(a, b, within) assert_true(fabs((a) - (b)) <= (within))
 
@@ -39,7 +39,7 @@ static void run_failing(const char *json, struct simulation_result *result)
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     const struct recorder recorder = {
         .outage = row_outage, .training = row_training, .lease = row_lease};
-    memset(&rows, 0, sizeof rows);
+    memset(&kept, 0, sizeof kept);
     assert_good(policy != NULL);
     assert_good(simulation_run(experiment, policy, values, &recorder, NULL, result, hear()));
 }
@@ -77,15 +77,15 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
                 anew());
     double lost = 0, down = 0;
     size_t hit = 0;
-    for (size_t i = 0; i < rows.outage_count; i++) {
-        hit += rows.outages[i].trainings;
-        lost += sim_to_s(rows.outages[i].lost_ns);
-        down += sim_to_s(rows.outages[i].until_ns - rows.outages[i].from_ns);
-        NEAR(rows.outages[i].lost_gpu_s, sim_to_s(rows.outages[i].lost_ns), 1e-9);
+    for (size_t i = 0; i < kept.outage_count; i++) {
+        hit += kept.outages[i].trainings;
+        lost += sim_to_s(kept.outages[i].lost_ns);
+        down += sim_to_s(kept.outages[i].until_ns - kept.outages[i].from_ns);
+        NEAR(kept.outages[i].lost_gpu_s, sim_to_s(kept.outages[i].lost_ns), 1e-9);
     }
-    const double n = (double)rows.outage_count, end = sim_to_s(rows.trainings[0].finish_ns);
+    const double n = (double)kept.outage_count, end = sim_to_s(kept.trainings[0].finish_ns);
     assert_true(n > 5000);
-    assert_int_equal(hit, rows.outage_count); /* it runs whenever the invoker is up */
+    assert_int_equal(hit, kept.outage_count); /* it runs whenever the invoker is up */
     print_message("lost %.1f s, %.1f expected; unavailable %.4f, %.4f expected\n", lost / n,
                   m - c / expm1(c / m), down / end, r / (m + r));
     NEAR(lost / n, m - c / expm1(c / m), 4 * c / 2 / sqrt(n));
@@ -108,8 +108,8 @@ CASE(a_request_survives_with_the_probability_of_its_service)
                 anew());
     const double n = (double)result.overall.requests, p = -expm1(-2.0 / 20);
     double lost = 0;
-    for (size_t i = 0; i < rows.outage_count; i++)
-        lost += (double)rows.outages[i].requests;
+    for (size_t i = 0; i < kept.outage_count; i++)
+        lost += (double)kept.outages[i].requests;
     print_message("%.0f of %.0f requests lost, %.0f expected\n", lost, n, n * p);
     NEAR(lost, n * p, 4 * sqrt(n * p * (1 - p)));
     assert_true(lost == (double)result.overall.dropped);
@@ -281,14 +281,14 @@ CASE(trainings_lose_what_an_independent_computation_says)
         while (model_step(&model))
             ;
         sim_time_t lost = 0;
-        for (size_t o = 0; o < rows.outage_count; o++) {
-            lost += rows.outages[o].lost_ns;
-            hits += (unsigned)rows.outages[o].trainings;
+        for (size_t o = 0; o < kept.outage_count; o++) {
+            lost += kept.outages[o].lost_ns;
+            hits += (unsigned)kept.outages[o].trainings;
         }
         for (unsigned j = 0; j < model.jobs; j++)
-            if (rows.trainings[j].finish_ns != model.job[j].finish)
+            if (kept.trainings[j].finish_ns != model.job[j].finish)
                 fail_msg("case %u: training %u ends at %.9f s, not %.9f s", i, j,
-                         sim_to_s(rows.trainings[j].finish_ns), sim_to_s(model.job[j].finish));
+                         sim_to_s(kept.trainings[j].finish_ns), sim_to_s(model.job[j].finish));
         if (lost != model.lost)
             fail_msg("case %u: %.9f s lost, not %.9f s", i, sim_to_s(lost), sim_to_s(model.lost));
     }
@@ -313,9 +313,9 @@ CASE(every_policy_of_requests_survives)
             (void)snprintf(key, sizeof key, "'seed':%u,'policy':{'name':'%s'}", seed, policy->name);
             world_replace(json, "'seed':3", key);
             run_failing(json, anew());
-            for (size_t i = 0; i < rows.outage_count; i++)
-                lost += rows.outages[i].requests;
-            assert_true(rows.outage_count > 0);
+            for (size_t i = 0; i < kept.outage_count; i++)
+                lost += kept.outages[i].requests;
+            assert_true(kept.outage_count > 0);
             if (lost > result.overall.dropped)
                 fail_msg("%s: %" PRIu64 " requests lost, %" PRIu64 " dropped", policy->name, lost,
                          result.overall.dropped);
@@ -325,12 +325,12 @@ CASE(every_policy_of_requests_survives)
 /* Leases end when the gang is free, so they are the time with a gang, and have all restarts. */
 static void check_parts(const struct training_measures *measures)
 {
-    for (size_t t = 0; t < rows.training_count; t++) {
-        const struct training_result_row *row = &rows.trainings[t];
+    for (size_t t = 0; t < kept.training_count; t++) {
+        const struct training_result_row *row = &kept.trainings[t];
         const sim_time_t losses = row->restart_ns + row->save_ns + row->lost_ns + row->ends_ns;
-        assert_int_equal(rows.leased[t], row->held_ns);
-        assert_int_equal(rows.restarts[t], row->restart_ns);
-        assert_int_equal(rows.saves[t], row->save_ns);
+        assert_int_equal(kept.leased[t], row->held_ns);
+        assert_int_equal(kept.restarts[t], row->restart_ns);
+        assert_int_equal(kept.saves[t], row->save_ns);
         assert_true(row->restart_ns >= 0 && row->save_ns >= 0 && row->lost_ns >= 0 &&
                     row->ends_ns >= 0 && losses <= row->held_ns);
     }
@@ -385,8 +385,8 @@ CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
     world_replace(json, "'restart_s': 7", "'restart_s': 3");
     run_failing(json, anew());
     assert_relative(result.training->gpu_effective, 10.0 / 19, 1e-12);
-    assert_int_equal(rows.trainings[0].lost_ns, 5 * SIM_S);
-    assert_int_equal(rows.trainings[0].restart_ns, 3 * SIM_S);
+    assert_int_equal(kept.trainings[0].lost_ns, 5 * SIM_S);
+    assert_int_equal(kept.trainings[0].restart_ns, 3 * SIM_S);
     check_parts(result.training);
     json[0] = '\0';
     world_add(json, "%s",
@@ -394,7 +394,7 @@ CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
     world_replace(json, "'name': 'fifo'", "'name': 'synergy'");
     run_failing(json, anew());
     assert_absolute(result.training->gpu_effective, 10.0 / 300, 0.001);
-    assert_int_equal(rows.trainings[0].ends_ns, 290 * SIM_S);
+    assert_int_equal(kept.trainings[0].ends_ns, 290 * SIM_S);
 }
 
 CASE(bad_failures_are_refused_by_key)

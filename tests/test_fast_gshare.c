@@ -660,7 +660,6 @@ CASE(pods_follow_the_rate_every_ten_seconds)
     static const struct {
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
-    struct log *log = log_one();
     char *json = world_build(&steady);
     for (size_t ties = 0; ties < 2; ties++) {
         struct policy policy = *policy_find("fast-gshare", NULL);
@@ -674,12 +673,12 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         policy.parameters = parameters;
         policy.decide = growth_decide;
         memset(&grown, 0, sizeof grown);
-        run_well_with(json, &policy, "backlog", 1, log, anew());
+        run_well_with(json, &policy, "backlog", 1, &rows, anew());
         assert_int_equal(grown.first, 1);
         assert_true(fabs(grown.rate - 200) < 0.5);
         assert_int_equal(grown.later, expected[ties].pods);
-        for (size_t i = 0; i < log->batch_count; i++)
-            assert_int_equal(log->batches[i].vgpu, expected[ties].vgpu);
+        for (size_t i = 0; i < rows.batch_count; i++)
+            assert_int_equal(rows.batches[i].vgpu, expected[ties].vgpu);
     }
 }
 

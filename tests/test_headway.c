@@ -352,11 +352,10 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
             .platform = "'initial':8,'cold_dispatch':'wait'",
             .requests = 200,
             .warmup_requests = 20};
-        struct log *log = log_one();
-        run_well(world_build(&world), headway(), log, anew());
+        run_well(world_build(&world), headway(), &rows, anew());
         assert_true(result.overall.slo_hit_rate >= 1);
-        for (size_t b = 20; b + 1 < log->batch_count; b++) /* the last may be odd */
-            assert_int_equal(log->batches[b].jobs, expected[i].jobs);
+        for (size_t b = 20; b + 1 < rows.batch_count; b++) /* the last may be odd */
+            assert_int_equal(rows.batches[b].jobs, expected[i].jobs);
     }
 }
 

@@ -919,15 +919,14 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     for (int i = 0; i < REGULAR; i++)
         fprintf(trace, "%d,one\n", 65000 * i);
     fclose(trace);
-    struct log *log = log_one();
     char *json = world_resnet(path, REGULAR);
     struct policy policy = watch();
-    run_well_with(json, &policy, "lsth_bin_s", 10, log, anew());
+    run_well_with(json, &policy, "lsth_bin_s", 10, &rows, anew());
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
     assert_in_range(result.run.prewarms, REGULAR - 12, REGULAR - 10);
     assert_int_equal(counted.created, REGULAR);
     for (size_t i = 0; i < REGULAR; i++)
-        assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
+        assert_true(rows.requests[i].finish_ns - rows.requests[i].arrival_ns <= 200 * SIM_MS);
     unlink(path);
 }
 
@@ -967,12 +966,11 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
             fprintf(trace, "%d,second\n", ms + 50);
     }
     fclose(trace);
-    struct log *log = log_one();
     char *json = world_narrow(4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
-    run_well(json, &policy, log, anew());
-    for (size_t i = 0; i < log->request_count; i++) {
-        const struct request_row *row = &log->requests[i];
+    run_well(json, &policy, &rows, anew());
+    for (size_t i = 0; i < rows.request_count; i++) {
+        const struct request_row *row = &rows.requests[i];
         if (row->application == 0 || row->arrival_ns > 52 * SIM_S)
             assert_true(row->hit);
         else if (row->arrival_ns < 50 * SIM_S)
@@ -1002,15 +1000,14 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
-    struct log *log = log_one();
     char *json = world_narrow(4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch_paper();
-    run_well(json, &policy, log, anew());
+    run_well(json, &policy, &rows, anew());
     const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
     assert_true(fabs((double)result.overall.dropped - expected) <= 2);
     for (size_t i = STEADY - 400; i < STEADY; i++)
-        assert_true(log->requests[i].hit || log->requests[i].dropped);
-    run_well_with(json, &policy, "own_admission", 0, log, anew());
+        assert_true(rows.requests[i].hit || rows.requests[i].dropped);
+    run_well_with(json, &policy, "own_admission", 0, &rows, anew());
     assert_int_equal(result.overall.dropped, 0);
     assert_true(result.overall.slo_hit_rate < 0.01);
     unlink(path);
@@ -1024,13 +1021,12 @@ CASE(half_a_gpu_is_the_nearest_share)
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
-    struct log *log = log_one();
     char *json = world_narrow(7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch_paper();
     for (size_t limits = 0; limits < 2; limits++) {
-        run_well_with(json, &policy, "limits", (double)limits, log, anew());
-        for (size_t i = 0; i < log->batch_count; i++)
-            assert_int_equal(log->batches[i].vgpu, largest[limits]);
+        run_well_with(json, &policy, "limits", (double)limits, &rows, anew());
+        for (size_t i = 0; i < rows.batch_count; i++)
+            assert_int_equal(rows.batches[i].vgpu, largest[limits]);
     }
     unlink(path);
 }
@@ -1040,12 +1036,11 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    struct log *log = log_one();
     char *json = world_resnet(path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
-        run_well_with(json, &policy, "first", (double)first, log, anew());
-        assert_int_equal(log->batches[0].configured_batch, first == 0 ? 1 : 4);
+        run_well_with(json, &policy, "first", (double)first, &rows, anew());
+        assert_int_equal(rows.batches[0].configured_batch, first == 0 ? 1 : 4);
     }
     unlink(path);
 }
@@ -1060,10 +1055,9 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     for (int i = 0; i < ALTERNATING; i++)
         fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
     fclose(trace);
-    struct log *log = log_one();
     char *json = world_narrow(4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch_paper();
-    run_well(json, &policy, log, anew());
+    run_well(json, &policy, &rows, anew());
     assert_int_equal(counted.taken, 1);
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 2);

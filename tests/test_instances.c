@@ -69,7 +69,6 @@ static char *world(const char *initial, unsigned interval_ms, unsigned requests)
     return json;
 }
 
-static struct log rows;
 static const double vcpu_ns_usd = 3.6 / 3.6e12, vgpu_ns_usd = 36 / 3.6e12;
 
 static uint32_t configuration_of(const struct platform *platform, uint16_t batch, uint16_t vgpu)

@@ -364,25 +364,23 @@ CASE(poisson_cold_starts_are_as_in_theory)
 
 CASE(without_keep_alive_every_job_is_cold)
 {
-    struct log *log = log_one();
-    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, anew());
+    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", &rows, anew());
     assert_true(result.overall.cold_start_rate == 1);
-    assert_int_equal(result.run.cold_starts, log->batch_count);
+    assert_int_equal(result.run.cold_starts, rows.batch_count);
     assert_true(result.run.cost_idle_usd == 0);
 }
 
 /* A container for each batch in excess of what there was at once before. */
 CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
-    struct log *log = log_one();
-    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", log,
+    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", &rows,
                anew());
     size_t most = 0;
-    for (size_t i = 0; i < log->batch_count; i++) {
+    for (size_t i = 0; i < rows.batch_count; i++) {
         size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
-        for (size_t k = 0; k < log->batch_count; k++)
-            at_once += log->batches[k].dispatched_ns <= log->batches[i].dispatched_ns &&
-                       log->batches[k].finished_ns > log->batches[i].dispatched_ns;
+        for (size_t k = 0; k < rows.batch_count; k++)
+            at_once += rows.batches[k].dispatched_ns <= rows.batches[i].dispatched_ns &&
+                       rows.batches[k].finished_ns > rows.batches[i].dispatched_ns;
         most = at_once > most ? at_once : most;
     }
     assert_true(most > 5);
@@ -411,7 +409,6 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
          * the last has ended, is cold too. */
         {8, "150000,a\n157000,a\n", "c.......cc", 2, 18.9 + 4 * 19.9 + 2 * 4.7},
     };
-    struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char path[] = "/tmp/esgsim-trace-XXXXXX";
         FILE *trace = trace_begin(path);
@@ -421,13 +418,13 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         assert_int_equal(fclose(trace), 0);
         const size_t count = strlen(cases[c].cold);
         run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
-                   BY_SECONDS, log, anew());
+                   BY_SECONDS, &rows, anew());
         unlink(path);
         unsigned cold = 0;
-        assert_int_equal(log->batch_count, count);
+        assert_int_equal(rows.batch_count, count);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(log->batches[i].cold, cases[c].cold[i] == 'c');
-            cold += log->batches[i].cold;
+            assert_int_equal(rows.batches[i].cold, cases[c].cold[i] == 'c');
+            cold += rows.batches[i].cold;
         }
         assert_int_equal(result.run.cold_starts, cold);
         assert_int_equal(result.run.prewarms, cases[c].prewarms);
@@ -435,7 +432,7 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         assert_int_equal(result.run.evictions, cold + cases[c].prewarms);
         assert_true(fabs(result.run.cost_idle_usd - 0.001 * cases[c].idle_s) < 1e-9);
     }
-    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S); /* of the last case */
+    assert_int_equal(rows.batches[9].started_ns, 158 * SIM_S); /* of the last case */
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
@@ -634,7 +631,6 @@ CASE(evictions_are_those_of_a_naive_cache)
 {
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
-    struct log *log = log_one();
     OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t misses[5] = {0}, compared = 0;
@@ -649,7 +645,7 @@ CASE(evictions_are_those_of_a_naive_cache)
                                                   : "host");
             const size_t certain = naive_run(cache, (enum naive_rule)rule, expected);
             compared += certain;
-            cache_run(cache, gpu, keep, log, found);
+            cache_run(cache, gpu, keep, &rows, found);
             for (size_t i = 0; i < certain; i++) {
                 if (expected[i] != found[i])
                     fail_msg("cache %u, %s: access %zu", (unsigned)number, rules[rule], i);
@@ -668,7 +664,6 @@ CASE(evictions_are_those_of_a_naive_cache)
 CASE(more_memory_never_costs_lru_a_hit)
 {
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
-    struct log *log = log_one();
     OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
     assert_non_null(cache);
     size_t gained = 0;
@@ -676,9 +671,9 @@ CASE(more_memory_never_costs_lru_a_hit)
         cache_draw(cache, number, true);
         for (unsigned places = 1; places <= FUNCTIONS; places++) {
             cache->capacity = 100 * places;
-            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", log,
+            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", &rows,
                       larger);
-            cache_run(cache, false, "infinite", log, listed);
+            cache_run(cache, false, "infinite", &rows, listed);
             for (size_t i = 0; i < cache->count; i++) {
                 assert_int_equal(larger[i], listed[i]);
                 assert_true(places == 1 || smaller[i] || !larger[i]);

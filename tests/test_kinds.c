@@ -322,15 +322,15 @@ static void check_rows(const struct workload *workload, const struct log *log)
 
 CASE(a_batch_runs_on_a_gpu_of_its_kind)
 {
-    static struct log log;
     EXPERIMENT *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
         bool seen[2] = {false, false};
-        run_well(MIXED, policies[p], &log, anew());
-        check_rows(&e->workload, &log);
-        for (size_t i = 0; i < log.batch_count; i++)
-            seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
+        run_well(MIXED, policies[p], &rows, anew());
+        check_rows(&e->workload, &rows);
+        for (size_t i = 0; i < rows.batch_count; i++)
+            seen[e->workload.functions[0].configurations[rows.batches[i].configuration].kind] =
+                true;
         assert_true(seen[0] && (p == 0 || seen[1]));
     }
 }
@@ -494,14 +494,13 @@ CASE(a_kind_that_is_not_used_changes_nothing)
 /* Constant arrivals 1 s apart on one invoker; returns the first request's latency in ms. */
 static double first_latency(const char *cluster, const char *profiles, const char *platform)
 {
-    static struct log log;
     char *json =
         formatted("{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
                   ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
                   "%s},'requests':2,'warmup_requests':0}",
                   cluster, profiles, platform);
-    run_well(json, &first_fit, &log, anew());
-    return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
+    run_well(json, &first_fit, &rows, anew());
+    return sim_to_ms(rows.requests[0].finish_ns - rows.requests[0].arrival_ns);
 }
 
 CASE(a_cold_start_is_that_of_the_gpu)
@@ -528,7 +527,6 @@ static bool pair_decide(void *state, struct platform *platform)
 CASE(interference_is_that_of_the_gpu)
 {
     POLICY(pairs, .state_bytes = 1, .decide = pair_decide);
-    static struct log log;
     run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(
                  "1", GPU_B("")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
                                                               "{'model':'constant','"
@@ -549,11 +547,11 @@ CASE(interference_is_that_of_the_gpu)
                                                                               "requests':4,'"
                                                                               "warmup_"
                                                                               "requests':0}",
-             &pairs, &log, anew());
-    assert_int_equal(log.batch_count, 4);
+             &pairs, &rows, anew());
+    assert_int_equal(rows.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_absolute((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
-                        log.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
+        assert_absolute((double)(rows.batches[i].finished_ns - rows.batches[i].started_ns),
+                        rows.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */

@@ -124,7 +124,6 @@ static void check_kinds(const struct workload *workload, const struct log *log, 
 
 CASE(every_policy_serves_unlike_gpus)
 {
-    struct log *log = log_one();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
         size_t used[2] = {0};
@@ -132,10 +131,10 @@ CASE(every_policy_serves_unlike_gpus)
             char *json = mixed_world(world, world % 2 == 0);
             EXPERIMENT *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
-            run_well(json, policy, log, anew());
-            world_check_conserved(log, &result, MIXED_REQUESTS);
-            world_check_batches(log);
-            check_kinds(&experiment->workload, log, world % 2 == 0, used);
+            run_well(json, policy, &rows, anew());
+            world_check_conserved(&rows, &result, MIXED_REQUESTS);
+            world_check_batches(&rows);
+            check_kinds(&experiment->workload, &rows, world % 2 == 0, used);
             assert_true(result.overall.slo_hit_rate <= result.run.bound_capacity_slo_hit_rate);
         }
         assert_true(used[0] > 0 && used[1] > 0);
@@ -186,15 +185,14 @@ static bool minimises(const struct policy *policy)
 
 CASE(a_kind_that_is_faster_and_cheaper_is_used_first)
 {
-    struct log *log = log_one();
     char *json = dominated_world();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
-        run_well(json, policy, log, anew());
-        for (size_t i = 0; i < log->batch_count && minimises(policy); i++)
-            if (log->batches[i].invoker < 2)
+        run_well(json, policy, &rows, anew());
+        for (size_t i = 0; i < rows.batch_count && minimises(policy); i++)
+            if (rows.batches[i].invoker < 2)
                 fail_msg("%s runs request %u on the kind that is slower and dearer", policy->name,
-                         (unsigned)log->batches[i].first_request);
+                         (unsigned)rows.batches[i].first_request);
         assert_true(result.overall.slo_hit_rate >= 0.9);
     }
 }

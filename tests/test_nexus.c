@@ -386,7 +386,6 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
 CASE(refusing_keeps_serving_in_time_under_overload)
 {
-    struct log *log = log_one();
     STRING *json = malloc(sizeof diamond + 16);
     assert_non_null(json);
     memcpy(json, diamond, sizeof diamond);
@@ -395,7 +394,7 @@ CASE(refusing_keeps_serving_in_time_under_overload)
     memcpy(slo, "\"factor\":2.0", 12);
     double hits[2];
     for (int off = 0; off < 2; off++) {
-        run_well_with(json, nexus(), "own_admission", !off, log, anew());
+        run_well_with(json, nexus(), "own_admission", !off, &rows, anew());
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }

@@ -57,7 +57,6 @@
 #define COUNT(warmup, requests) ",'warmup_requests':" warmup ",'requests':" requests
 
 /* Of the last run. */
-static struct log rows;
 
 static void go(const char *json, const struct policy *policy)
 {

@@ -68,7 +68,6 @@ static uint64_t watch_worlds(const char *name, const char *rule)
     const struct policy *policy = policy_find(name, NULL);
     assert_non_null(policy);
     struct policy watched = *policy;
-    struct log *log = log_one();
     inner_decide = policy->decide;
     watched.decide = watched_decide;
     late = strcmp(rule, "late") == 0;
@@ -79,7 +78,7 @@ static uint64_t watch_worlds(const char *name, const char *rule)
         char *platform = formatted("'platform':{'cold_dispatch':'%s',%s", rule,
                                    world % 3 == 0 ? "'keep_alive_s':0," : "");
         world_replace(json, "'platform':{", platform);
-        world_serve(json, &watched, NULL, 0, log, &dropped);
+        world_serve(json, &watched, NULL, 0, &rows, &dropped);
     }
     return starts;
 }
@@ -111,14 +110,13 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
         .platform = "'initial':{'f':1},'cold_dispatch':'start'",
         .requests = 2,
     };
-    struct log *log = log_one();
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
         char *json = world_build(&world);
         char *rule = formatted("'cold_dispatch':'%s'", rules[r].rule);
         world_replace(json, "'cold_dispatch':'start'", rule);
-        run_well(json, policy_find("fifo", NULL), log, anew());
-        assert_int_equal(log->requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
-        assert_int_equal(log->requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
+        run_well(json, policy_find("fifo", NULL), &rows, anew());
+        assert_int_equal(rows.requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
+        assert_int_equal(rows.requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
         assert_int_equal(result.run.cold_starts, rules[r].cold_starts);
     }
 }
@@ -350,7 +348,6 @@ CASE(a_policy_refuses_only_by_the_rule_that_it_states)
 /* The second request cannot be met once the first has run, and it stands behind one that can. */
 CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
 {
-    struct log *log = log_one();
     run_traced((struct world){.vcpus = 1,
                               .functions = {{"f", "1", "1", "1", "[[20]]", 0, 0, 0}},
                               .applications = "one: a=f",
@@ -358,9 +355,9 @@ CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
                               .platform = "'initial':{'f':1},'admission':'lost'",
                               .requests = 3},
                "time_ms,application,slo_ms\n0,one,500\n0,one,400\n0,one,40\n",
-               policy_find("fifo", NULL), log, anew());
+               policy_find("fifo", NULL), &rows, anew());
     assert_int_equal(result.overall.dropped, 1);
-    assert_true(log->requests[2].dropped);
+    assert_true(rows.requests[2].dropped);
 }
 
 /* ---- Equal plumbing -------------------------------------------------------------------------- */

@@ -359,20 +359,19 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
         double value;
     } variants[] = {
         {NULL, 0}, {"max_batch", 2}, {"placement", 1}, {"placement", 2}, {"head_of_line", 1}};
-    struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
             run_well_with(diamond, policy_find(baselines[p], NULL), variants[v].key,
-                          variants[v].value, log, anew());
+                          variants[v].value, &rows, anew());
             uint64_t jobs = 0;
             uint64_t expected = 0;
-            for (size_t i = 0; i < log->batch_count; i++)
-                jobs += log->batches[i].jobs;
-            for (size_t i = 0; i < log->request_count; i++)
-                expected += log->requests[i].application == 0 ? 4 : 2;
+            for (size_t i = 0; i < rows.batch_count; i++)
+                jobs += rows.batches[i].jobs;
+            for (size_t i = 0; i < rows.request_count; i++)
+                expected += rows.requests[i].application == 0 ? 4 : 2;
             assert_int_equal(result.overall.requests, 800);
             assert_int_equal(result.overall.dropped, 0);
-            assert_int_equal(log->request_count, 800);
+            assert_int_equal(rows.request_count, 800);
             assert_int_equal(jobs, expected);
         }
     }
@@ -380,21 +379,19 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
 
 CASE(minimum_and_maximum_configurations_are_what_they_say)
 {
-    struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
-        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, anew());
-        for (size_t i = 0; i < log->batch_count; i++) {
-            assert_int_equal(log->batches[i].configured_batch, 1);
-            assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
-            assert_int_equal(log->batches[i].vgpu, most ? 4 : 1);
+        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), &rows, anew());
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            assert_int_equal(rows.batches[i].configured_batch, 1);
+            assert_int_equal(rows.batches[i].vcpu, most ? 2 : 1);
+            assert_int_equal(rows.batches[i].vgpu, most ? 4 : 1);
         }
     }
 }
 
 CASE(batching_happens_where_it_is_asked_for)
 {
-    struct log *log = log_one();
-    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, anew());
+    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, &rows, anew());
     assert_true(result.overall.mean_batch > 1.1);
 }
 
@@ -453,41 +450,38 @@ CASE(each_order_serves_the_lowest_of_those_waiting)
                  {"sjf", BY_TIME},
                  {"min-config", BY_ARRIVAL},
                  {"max-config", BY_ARRIVAL}};
-    struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        run_well(contention, policy_find(cases[c].policy, NULL), log, anew());
-        assert_true(check_order(log, cases[c].order) > 1000);
+        run_well(contention, policy_find(cases[c].policy, NULL), &rows, anew());
+        assert_true(check_order(&rows, cases[c].order) > 1000);
     }
 }
 
 CASE(lost_requests_are_dropped_only_when_told)
 {
-    struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
     RESULT drop = {0};
-    run_well(contention, edf, log, &keep);
+    run_well(contention, edf, &rows, &keep);
     EXPERIMENT *told = load_with(contention, "platform.admission", "'lost'");
-    run_well(told->resolved_json, edf, log, &drop);
+    run_well(told->resolved_json, edf, &rows, &drop);
     assert_int_equal(keep.overall.dropped, 0);
     assert_true(drop.overall.dropped > 0);
     assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);
-    for (size_t i = 0; i < log->batch_count; i++) {
-        const struct request_row *request = &log->requests[log->batches[i].first_request];
-        assert_true(log->batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
+    for (size_t i = 0; i < rows.batch_count; i++) {
+        const struct request_row *request = &rows.requests[rows.batches[i].first_request];
+        assert_true(rows.batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
     }
 }
 
 CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
-    struct log *log = log_one();
     char path[32];
     compile_plugin("tests/plugins/shortest_queue.c", path);
     const struct policy *policy = policy_find(path, hear());
     unlink(path);
     assert_good(policy);
     assert_string_equal(policy->name, "shortest-queue");
-    run_well(diamond, policy, log, anew());
+    run_well(diamond, policy, &rows, anew());
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
 }
@@ -496,9 +490,8 @@ CASE(policies_that_break_a_rule_are_stopped_by_name)
 {
     static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
                                                     &plugin_spinner};
-    struct log *log = log_one();
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
-        assert_bad_run(run(diamond, breakers[i], log, anew(), hear()), "");
+        assert_bad_run(run(diamond, breakers[i], &rows, anew(), hear()), "");
         if (strstr(heard.message, breakers[i]->name) == NULL ||
             strstr(heard.message, "rule") == NULL)
             fail_msg("\"%s\" names not policy and rule", heard.message);

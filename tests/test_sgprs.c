@@ -3,8 +3,6 @@
 #include "tests/worlds.h"
 #include "traces/profile/profile.h"
 
-static struct log rows;
-
 /* `tasks` chains of the stages a to d on contexts of `units` of 4. Stage a takes 4 ms, b 1 ms, c
  * and d 0.5 ms, in a context alone. */
 static char *tasks_world(unsigned tasks, const char *invokers, const char *arrivals,

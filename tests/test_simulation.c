@@ -72,7 +72,6 @@ static bool scattered_decide(void *state, struct platform *platform)
 POLICY(scattered, .state_bytes = sizeof(struct scattered), .decide = scattered_decide);
 
 /* Of the last run. */
-static struct log rows;
 
 static void go(const char *json, const struct policy *policy)
 {

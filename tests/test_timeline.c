@@ -402,16 +402,15 @@ static void check_lanes(const struct trace *trace, const struct log *log, uint32
 
 static void check_world(const char *json, const char *policy, uint32_t gpus)
 {
-    static struct log log;
     char path[64];
     folder_file(path);
-    if (!run_traced(json, policy, path, NULL, &log, anew(), hear()))
+    if (!run_traced(json, policy, path, NULL, &rows, anew(), hear()))
         fail_msg("%s: %s", policy, heard.message);
     struct trace trace = trace_read(path);
     check_all(&trace);
-    assert_true(check_flows(&trace) + result.overall.dropped >= log.request_count);
-    check_told(&trace, &log);
-    check_lanes(&trace, &log, gpus);
+    assert_true(check_flows(&trace) + result.overall.dropped >= rows.request_count);
+    check_told(&trace, &rows);
+    check_lanes(&trace, &rows, gpus);
     trace_free(&trace);
     unlink(path);
 }
@@ -471,7 +470,6 @@ CASE(two_runs_leave_the_same_events)
 
 CASE(names_with_quotes_stay_json)
 {
-    static struct log log;
     char path[64];
     folder_file(path);
     char *json = formatted("%s", diamond);
@@ -480,7 +478,7 @@ CASE(names_with_quotes_stay_json)
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';
-    assert_good(run_traced(json, "fifo", path, NULL, &log, anew(), hear()));
+    assert_good(run_traced(json, "fifo", path, NULL, &rows, anew(), hear()));
     struct trace trace = trace_read(path);
     size_t found = 0;
     for (size_t i = 0; i < trace.count; i++)
@@ -593,10 +591,9 @@ CASE(trainings_have_lanes_on_their_gpus_and_nothing_is_empty)
 
 CASE(what_cannot_be_written_is_refused_by_name)
 {
-    static struct log log;
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &log, anew(), hear()),
+        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &rows, anew(), hear()),
                          paths[i]);
     }
 }

@@ -18,32 +18,32 @@ OWNER(results_free, struct results)
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
 /* The rows of a run. */
-struct rows {
+struct kept {
     struct training_result_row trainings[TRAININGS_MAX];
     struct lease_row leases[LEASES_MAX];
     struct lease_gpu_row lease_gpus[LEASE_GPUS_MAX];
     size_t count, lease_count, lease_gpu_count;
 };
 
-static struct rows rows;
-KEEPER(row_training, training_result_row, rows.trainings, rows.count)
-KEEPER(row_lease, lease_row, rows.leases, rows.lease_count)
-KEEPER(row_lease_gpu, lease_gpu_row, rows.lease_gpus, rows.lease_gpu_count)
+static struct kept kept;
+KEEPER(row_training, training_result_row, kept.trainings, kept.count)
+KEEPER(row_lease, lease_row, kept.leases, kept.lease_count)
+KEEPER(row_lease_gpu, lease_gpu_row, kept.lease_gpus, kept.lease_gpu_count)
 static bool record_leases = true, record_lease_gpus;
 static struct notices notices; /* of the last run that ended well */
 
-/* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
+/* Runs `json` under `policy`, or its own where NULL; the rows are in `kept`. */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
                   struct error *error)
 {
     EXPERIMENT *experiment = load(json);
     OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, NULL, 0);
     double *values = own;
-    const struct recorder recorder = {.context = &rows,
+    const struct recorder recorder = {.context = &kept,
                                       .training = row_training,
                                       .lease = record_leases ? row_lease : NULL,
                                       .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
-    rows.count = rows.lease_count = rows.lease_gpu_count = 0;
+    kept.count = kept.lease_count = kept.lease_gpu_count = 0;
     if (policy == NULL)
         policy = policy_resolve(experiment, &values, error);
     if (policy == NULL)
@@ -116,7 +116,7 @@ static void compare(struct line_reader *lines, const char *header)
         const double finish = strtod(at + 1, &at);
         assert_int_equal(*at, ',');
         const double attained = strtod(at + 1, &at);
-        const struct training_result_row *row = &rows.trainings[id];
+        const struct training_result_row *row = &kept.trainings[id];
         assert_int_equal(row->id, id);
         if (row->finish_ns != sim_from_s(finish) || row->held_ns != sim_from_s(attained))
             fail_msg("%s %s %s, training %u: finish %g, not %g; held %g, not %g", set, order,
@@ -125,8 +125,8 @@ static void compare(struct line_reader *lines, const char *header)
         last = row->finish_ns > last ? row->finish_ns : last;
     }
     /* The original ends with the last measured training and leaves out others of that instant. */
-    for (size_t i = 0; i < rows.count; i++)
-        finished += rows.trainings[i].finished && rows.trainings[i].finish_ns < last;
+    for (size_t i = 0; i < kept.count; i++)
+        finished += kept.trainings[i].finished && kept.trainings[i].finish_ns < last;
     assert_true(finished <= count);
 }
 
@@ -157,12 +157,12 @@ CASE(gangs_of_several_gpus_follow_the_rounds)
                         (enum synergy_allocation)a, 40, 80);
             rounds_run(&rounds);
             train_synergy(multi, orders[o], allocations[a], 0, NULL);
-            for (size_t i = 0; i < rows.count; i++) {
+            for (size_t i = 0; i < kept.count; i++) {
                 const sim_time_t finish =
                     rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;
-                if (rows.trainings[i].finish_ns != finish)
+                if (kept.trainings[i].finish_ns != finish)
                     fail_msg("%s %s, training %zu: finish %g, not %g", orders[o], allocations[a], i,
-                             sim_to_s(rows.trainings[i].finish_ns), sim_to_s(finish));
+                             sim_to_s(kept.trainings[i].finish_ns), sim_to_s(finish));
             }
             rounds_close(&rounds);
         }
@@ -286,8 +286,8 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
             want_a = both_a <= both_b ? late + both_a : late + both_b + (a - late - both_b / 1.7);
             want_b = both_b <= both_a ? late + both_b : late + both_a + (b - both_a / 1.3);
         }
-        const double is_a = sim_to_s(rows.trainings[0].finish_ns);
-        const double is_b = sim_to_s(rows.trainings[1].finish_ns);
+        const double is_a = sim_to_s(kept.trainings[0].finish_ns);
+        const double is_b = sim_to_s(kept.trainings[1].finish_ns);
         if (fabs(is_a - want_a) > 2e-9 + 1e-15 * want_a ||
             fabs(is_b - want_b) > 2e-9 + 1e-15 * want_b)
             fail_msg("%g and %g at %g: finish %.9f and %.9f, not %.9f and %.9f", a, b, late, is_a,
@@ -299,9 +299,9 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
 CASE(a_gang_is_as_slow_as_its_slowest_gpu)
 {
     train_well(world("0,a,0,100,2\n1,b,0,1000,1\n", 1, 2, ""), &together, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, 170 * SIM_S);
+    assert_int_equal(kept.trainings[0].finish_ns, 170 * SIM_S);
     train_well(world("0,a,0,100,2\n", 1, 2, ""), &together, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, 100 * SIM_S);
+    assert_int_equal(kept.trainings[0].finish_ns, 100 * SIM_S);
 }
 
 /* Grants that alternate between two invokers, whose GPUs it takes in turn. */
@@ -341,9 +341,9 @@ CASE(a_gang_pays_for_each_further_invoker)
         world_replace(json, "'name': 'two', ", "'name': 'two', 'penalty': [1, 0.8, 0.5], ");
         world_replace(json, "'b': {'class'", "'b': {'penalty': [0.9], 'class'");
         train_well(json, cases[c].policy, NULL);
-        assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
-        if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
-            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(rows.trainings[0].finish_ns),
+        assert_int_equal(kept.leases[0].invokers, cases[c].invokers);
+        if (fabs(sim_to_s(kept.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
+            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(kept.trainings[0].finish_ns),
                      cases[c].finish);
     }
 }
@@ -372,7 +372,7 @@ CASE(one_gpu_is_a_queue_m_m_1)
     struct training_measures measures;
     train_well(world(trace, 1, 1, ""), &first_come, &measures);
     for (unsigned i = 0; i < CUSTOMERS; i++)
-        assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish[i]));
+        assert_int_equal(kept.trainings[i].finish_ns, sim_from_s(finish[i]));
     const double mean = sum / CUSTOMERS;
     assert_true(fabs(measures.jct_s_mean - mean) <= 1e-9 * mean);
     /* 1/(μ − λ) with μ = 1 per 1000 s; a run of this length is within 15 % (its standard error is
@@ -452,12 +452,12 @@ POLICY(shuffling, .state_bytes = sizeof(struct shuffle), .init = shuffle_init,
  * sums are made from the rows.) */
 static void check_rows(bool whole)
 {
-    for (size_t t = 0; t < rows.count; t++) {
-        const struct training_result_row *row = &rows.trainings[t];
+    for (size_t t = 0; t < kept.count; t++) {
+        const struct training_result_row *row = &kept.trainings[t];
         double iterations = 0;
         sim_time_t end = row->arrival_ns, held = 0;
-        for (size_t i = 0; i < rows.lease_count; i++) {
-            const struct lease_row *lease = &rows.leases[i];
+        for (size_t i = 0; i < kept.lease_count; i++) {
+            const struct lease_row *lease = &kept.leases[i];
             if (lease->training != t)
                 continue;
             assert_true(lease->from_ns >= end && lease->until_ns >= lease->from_ns);
@@ -474,15 +474,15 @@ static void check_rows(bool whole)
             assert_true(iterations >= (double)row->iterations - 1e-6);
         else
             assert_true(fabs(iterations - (double)row->iterations) <=
-                        1e-9 * (double)row->iterations + 1e-8 * (double)rows.lease_count);
+                        1e-9 * (double)row->iterations + 1e-8 * (double)kept.lease_count);
     }
-    for (size_t i = 0; i < rows.lease_count; i++) {
+    for (size_t i = 0; i < kept.lease_count; i++) {
         double vcpus = 0, units = 0;
-        for (size_t k = 0; k < rows.lease_count; k++)
-            if (rows.leases[k].from_ns <= rows.leases[i].from_ns &&
-                rows.leases[k].until_ns > rows.leases[i].from_ns) {
-                vcpus += rows.leases[k].vcpus;
-                units += rows.leases[k].units;
+        for (size_t k = 0; k < kept.lease_count; k++)
+            if (kept.leases[k].from_ns <= kept.leases[i].from_ns &&
+                kept.leases[k].until_ns > kept.leases[i].from_ns) {
+                vcpus += kept.leases[k].vcpus;
+                units += kept.leases[k].units;
             }
         assert_true(vcpus <= 2 * 24 + 1e-3 && units <= 8 * 100 + 1e-9);
     }
@@ -495,20 +495,20 @@ static void check_lease_gpus(void)
     double units[LEASES_MAX] = {0};
     unsigned gpus[LEASES_MAX] = {0};
     size_t shared = 0;
-    for (size_t i = 0; i < rows.lease_gpu_count; i++) {
-        const struct lease_gpu_row *row = &rows.lease_gpus[i];
-        const struct lease_row *lease = &rows.leases[row->lease];
+    for (size_t i = 0; i < kept.lease_gpu_count; i++) {
+        const struct lease_gpu_row *row = &kept.lease_gpus[i];
+        const struct lease_row *lease = &kept.leases[row->lease];
         sim_time_t met = 0, most = 0;
-        assert_true(row->lease < rows.lease_count && row->invoker == row->gpu / 4);
+        assert_true(row->lease < kept.lease_count && row->invoker == row->gpu / 4);
         units[row->lease] += row->units;
         if (gpus[row->lease]++ == 0)
             assert_true(row->gpu == lease->first_gpu && row->invoker == lease->first_invoker);
-        for (size_t k = 0; k < rows.lease_gpu_count; k++) {
-            const struct lease_row *other = &rows.leases[rows.lease_gpus[k].lease];
+        for (size_t k = 0; k < kept.lease_gpu_count; k++) {
+            const struct lease_row *other = &kept.leases[kept.lease_gpus[k].lease];
             const sim_time_t common =
                 (other->until_ns < lease->until_ns ? other->until_ns : lease->until_ns) -
                 (other->from_ns > lease->from_ns ? other->from_ns : lease->from_ns);
-            if (rows.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
+            if (kept.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
                 common <= 0)
                 continue;
             most = common > most ? common : most;
@@ -517,9 +517,9 @@ static void check_lease_gpus(void)
         assert_true(met >= most && (most > 0) == (row->neighbour != SIM_NONE));
         shared += most > 0;
     }
-    for (size_t i = 0; i < rows.lease_count; i++)
-        assert_true(gpus[i] == rows.leases[i].gpus && fabs(units[i] - rows.leases[i].units) < 1e-9);
-    assert_true(shared > 0 && shared < rows.lease_gpu_count);
+    for (size_t i = 0; i < kept.lease_count; i++)
+        assert_true(gpus[i] == kept.leases[i].gpus && fabs(units[i] - kept.leases[i].units) < 1e-9);
+    assert_true(shared > 0 && shared < kept.lease_gpu_count);
 }
 
 CASE(random_gangs_keep_work_and_ledger)
@@ -539,7 +539,7 @@ CASE(random_gangs_keep_work_and_ledger)
         (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'restart': '%s'",
                        seed % 2 == 0 ? "whole" : "fluid", seed % 3 == 0 ? "model" : "none");
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
-        assert_int_equal(rows.count, 30);
+        assert_int_equal(kept.count, 30);
         check_rows(seed % 2 == 0);
         check_lease_gpus();
     }
@@ -587,15 +587,15 @@ CASE(a_converted_trace_has_the_same_finish_times)
         write_temporary(path, "");
         convert(from, path);
         train_trace(from, cases[c][1], cases[c][2], cases[c][3]);
-        const size_t count = rows.count;
-        memcpy(then, rows.trainings, count * sizeof *then);
+        const size_t count = kept.count;
+        memcpy(then, kept.trainings, count * sizeof *then);
         train_trace(path, cases[c][1], cases[c][2], cases[c][3]);
         (void)unlink(path);
-        assert_true(count > 99 && rows.count == count);
+        assert_true(count > 99 && kept.count == count);
         for (size_t i = 0; i < count; i++)
-            if (then[i].start_ns != rows.trainings[i].start_ns ||
-                then[i].finish_ns != rows.trainings[i].finish_ns ||
-                then[i].id != rows.trainings[i].id)
+            if (then[i].start_ns != kept.trainings[i].start_ns ||
+                then[i].finish_ns != kept.trainings[i].finish_ns ||
+                then[i].id != kept.trainings[i].id)
                 fail_msg("%s: training %zu differs", cases[c][0], i);
     }
 }
@@ -611,7 +611,7 @@ CASE(a_training_without_a_model_takes_its_duration)
     for (size_t p = 0; p < 3; p++) {
         train_trace(path, NULL, "", policies[p]);
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish_s[i]));
+            assert_int_equal(kept.trainings[i].finish_ns, sim_from_s(finish_s[i]));
     }
     (void)unlink(path);
 }
@@ -655,13 +655,13 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     record_lease_gpus = true;
     train_well(json_requote(json), NULL, NULL);
     record_lease_gpus = false;
-    assert_int_equal(rows.lease_count, rows.count); /* none is preempted */
-    for (size_t i = 0; i < rows.lease_gpu_count;) {
-        const size_t lease = rows.lease_gpus[i].lease;
-        const struct training_result_row *row = &rows.trainings[rows.leases[lease].training];
+    assert_int_equal(kept.lease_count, kept.count); /* none is preempted */
+    for (size_t i = 0; i < kept.lease_gpu_count;) {
+        const size_t lease = kept.lease_gpus[i].lease;
+        const struct training_result_row *row = &kept.trainings[kept.leases[lease].training];
         double slowest = 0, fastest = INFINITY;
-        for (; i < rows.lease_gpu_count && rows.lease_gpus[i].lease == lease; i++) {
-            const unsigned kind = rows.lease_gpus[i].gpu / 6;
+        for (; i < kept.lease_gpu_count && kept.lease_gpus[i].lease == lease; i++) {
+            const unsigned kind = kept.lease_gpus[i].gpu / 6;
             const double step = step_s(models, row->model, gpus[kind], row->gpus);
             slowest = fmax(slowest, step);
             fastest = fmin(fastest, step);
@@ -672,8 +672,8 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
         if (fabs(took - (double)row->iterations * slowest) > 1e-9 * took + 1e-8)
             fail_msg("training %zu took %.9f s", (size_t)row->training, took);
     }
-    print_message("%zu trainings, %u on GPUs of several models\n", rows.count, mixed);
-    assert_true(rows.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
+    print_message("%zu trainings, %u on GPUs of several models\n", kept.count, mixed);
+    assert_true(kept.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
@@ -721,11 +721,11 @@ CASE(restarts_cost_time_but_for_the_same_place)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         turns = cases[c].turns;
         train_well(world("0,a,0,35,1\n", 1, 2, cases[c].rules), &by_turns, NULL);
-        if (rows.trainings[0].finish_ns != sim_from_s(cases[c].finish) ||
-            rows.trainings[0].restarts != cases[c].restarts || rows.lease_count != cases[c].leases)
+        if (kept.trainings[0].finish_ns != sim_from_s(cases[c].finish) ||
+            kept.trainings[0].restarts != cases[c].restarts || kept.lease_count != cases[c].leases)
             fail_msg("%s%s: %g s, %u restarts, %zu leases", cases[c].turns, cases[c].rules,
-                     sim_to_s(rows.trainings[0].finish_ns), rows.trainings[0].restarts,
-                     rows.lease_count);
+                     sim_to_s(kept.trainings[0].finish_ns), kept.trainings[0].restarts,
+                     kept.lease_count);
     }
 }
 
@@ -739,12 +739,12 @@ CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
     for (size_t c = 0; c < 2; c++) {
         char *rules = formatted(", 'save_s': %g}, 'policy': {'name': 'srtf'", cases[c][0]);
         train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
-        if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
-            rows.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
-            rows.trainings[0].held_ns != sim_from_s(cases[c][3]))
+        if (kept.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
+            kept.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
+            kept.trainings[0].held_ns != sim_from_s(cases[c][3]))
             fail_msg("save_s %g: finish %g and %g s, held %g s", cases[c][0],
-                     sim_to_s(rows.trainings[0].finish_ns), sim_to_s(rows.trainings[1].finish_ns),
-                     sim_to_s(rows.trainings[0].held_ns));
+                     sim_to_s(kept.trainings[0].finish_ns), sim_to_s(kept.trainings[1].finish_ns),
+                     sim_to_s(kept.trainings[0].held_ns));
     }
 }
 
@@ -769,7 +769,7 @@ POLICY(halving, .decide = halve_decide, .serves = SERVES_TRAININGS);
 CASE(a_training_that_is_saved_is_split_later)
 {
     train_well(world("0,a,0,35,1\n", 1, 1, ", 'save_s': 5"), &halving, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, sim_from_s(15 + 7 + 25 * 1.25));
+    assert_int_equal(kept.trainings[0].finish_ns, sim_from_s(15 + 7 + 25 * 1.25));
 }
 
 /* ---- Slowdown and finish-time fairness ------------------------------------------------------- */
@@ -780,17 +780,17 @@ CASE(finish_time_fairness_is_as_in_the_closed_form)
 {
     struct training_measures measures = {0};
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 1, ""), &first_come, &measures);
-    assert_true(fabs(rows.trainings[0].slowdown - 1) < 1e-9);
-    assert_true(fabs(rows.trainings[1].slowdown - 2) < 1e-9);
-    assert_true(fabs(rows.trainings[0].ftf_rho - 1.0 / 2) < 1e-9);
-    assert_true(fabs(rows.trainings[1].ftf_rho - 2 / 1.5) < 1e-9);
+    assert_true(fabs(kept.trainings[0].slowdown - 1) < 1e-9);
+    assert_true(fabs(kept.trainings[1].slowdown - 2) < 1e-9);
+    assert_true(fabs(kept.trainings[0].ftf_rho - 1.0 / 2) < 1e-9);
+    assert_true(fabs(kept.trainings[1].ftf_rho - 2 / 1.5) < 1e-9);
     assert_true(fabs(measures.slowdown - 1.5) < 1e-9 && measures.slowdown_max > 1.999);
     assert_true(fabs(measures.ftf_rho - (0.5 + 2 / 1.5) / 2) < 1e-9);
     assert_true(fabs(measures.ftf_rho_max - 2 / 1.5) < 1e-9);
     /* A gang of two that comes at 50 s, on two GPUs: 3 GPUs are demanded for 50 s, then two. */
     train_well(world("0,a,0,100,1\n1,a,50,100,2\n", 1, 2, ""), &first_come, &measures);
-    assert_true(fabs(rows.trainings[0].ftf_rho - 1) < 1e-9);
-    assert_true(fabs(rows.trainings[1].ftf_rho - 1.5 / (350.0 / 150 / 2)) < 1e-9);
+    assert_true(fabs(kept.trainings[0].ftf_rho - 1) < 1e-9);
+    assert_true(fabs(kept.trainings[1].ftf_rho - 1.5 / (350.0 / 150 / 2)) < 1e-9);
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 3, ""), &first_come, &measures);
     assert_true(fabs(measures.ftf_rho - 1) < 1e-9 && fabs(measures.slowdown - 1) < 1e-9);
 }

@@ -22,8 +22,6 @@
            service_ms, turnaround_ms, arrivals, rest)
 #define LONG "'requests':18000,'warmup_requests':0,'seed':3"
 
-static struct log rows;
-
 static void go(const char *json)
 {
     simulation_result_clear(&result);
