@@ -333,8 +333,7 @@ CASE(spreading_gives_co_runners_gpus_of_their_own)
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
 }
 
-/* ---- What the accounts of the paper leave open ------------------------------------------------
- */
+/* ---- What the accounts of the paper leave open ----------------------------------------------- */
 
 /* The fastest configuration is (1, 1, 4), the cheapest per job the largest batch on one unit, the
  * minimum (1, 1, 1). */

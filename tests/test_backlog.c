@@ -120,8 +120,7 @@ static void check(const struct census *census, const struct platform *platform)
     }
 }
 
-/* ---- Acts: true where there was something to do -----------------------------------------------
- */
+/* ---- Acts: true where there was something to do ---------------------------------------------- */
 
 static bool act_drop(struct census *census, struct platform *platform)
 {
@@ -272,8 +271,7 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
     assert_true(seen.elsewhere > 500 && seen.from_buffers > 50 && seen.returned > 100);
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------
- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static void act_when_told(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
 {
@@ -292,8 +290,7 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
     assert_bad_run(run(diamond, &hasty, &rows, anew(), hear()), "rule timing: drop outside decide");
 }
 
-/* ---- Turns ------------------------------------------------------------------------------------
- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 CASE(turns_come_in_the_order_of_asking_and_once)
 {

@@ -3,7 +3,6 @@
 
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
-#include "traces/calibrate/calibrate_grid.h"
 #include "workloads/spec/experiment.h"
 
 OWNER(profile_free, struct profile)
@@ -470,8 +469,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
                     0.02, 1e-6);
 }
 
-/* ---- What was not seen, on public measurements ------------------------------------------------
- */
+/* ---- What was not seen, on public measurements ----------------------------------------------- */
 
 struct unseen {
     size_t cells, within[PROFILE_QUANTILES];
@@ -684,8 +682,7 @@ CASE(shares_that_look_like_fractions_get_a_note)
     samples_clear(&set);
 }
 
-/* ---- Cells that were measured again ------------------------------------------------------------
- */
+/* ---- Cells that were measured again ---------------------------------------------------------- */
 
 /* Takes every fifth repeat out of what follows the cells themselves. */
 static size_t repeats_leave_out(struct sample_set *set, size_t cells, size_t fold,

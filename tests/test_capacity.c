@@ -4,7 +4,6 @@
 
 #include "sim/engine/queueing_theory.h"
 #include "sim/run/capacity_runner.h"
-#include "sim/run/guard.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
 

@@ -7,7 +7,6 @@
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "results/compare/compare.h"
-#include "results/compare/compare_run.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"

@@ -1,7 +1,6 @@
 /* Dilu with trainings: the controller of shares against the authors' program, and the policy on the
  * platform. */
 #include "sched/dilu/trainings.h"
-#include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/suite.h"

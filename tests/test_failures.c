@@ -5,7 +5,6 @@
 
 #include "tests/fixture_trace.h"
 #include "tests/worlds.h"
-#include "workloads/training/training_plan.h"
 
 enum { OUTAGES_MAX = 40000, TRAININGS_MAX = 64 };
 
@@ -34,14 +33,10 @@ KEEPER(row_training, training_result_row, kept.trainings, kept.training_count)
 /* Runs the experiment under its policy; the caller clears the result. */
 static void run_failing(const char *json, struct simulation_result *result)
 {
-    EXPERIMENT *experiment = load(json);
-    double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, hear());
     const struct recorder recorder = {
         .outage = row_outage, .training = row_training, .lease = row_lease};
     memset(&kept, 0, sizeof kept);
-    assert_good(policy != NULL);
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, result, hear()));
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, result, hear()));
 }
 
 /* An experiment with the trainings of `trace` on invokers of one GPU. */

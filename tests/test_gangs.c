@@ -1,6 +1,5 @@
 /* Schedulers of gangs on the platform: Muri's simulator, queues simulated by hand, the closed form
  * of two trainings on one GPU, and random gangs under every policy. */
-#include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/read_numbers.h"

@@ -2,7 +2,6 @@
  * those of tests/hashes.txt. A run that anybody recorded is found by them. */
 #include <glob.h>
 
-#include "sim/base/error.h"
 #include "tests/suite.h"
 #include "workloads/sweep/sweep.h"
 

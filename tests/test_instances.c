@@ -315,8 +315,7 @@ CASE(an_instance_killed_while_it_starts_leaves_nothing)
     assert_int_equal(result.run.instances, 2);
 }
 
-/* ---- Accounts ---------------------------------------------------------------------------------
- */
+/* ---- Accounts -------------------------------------------------------------------------------- */
 
 static const double whole_gpu_usd = 3.6 / 3.6e12 + 4 * 36 / 3.6e12; /* a ns of one vCPU, 4 units */
 

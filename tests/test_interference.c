@@ -185,8 +185,7 @@ CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
     assert_true(fit.met[INTERFERENCE_SHAPED][3].mape < 0.016);
 }
 
-/* ---- The shares of a pair ---------------------------------------------------------------------
- */
+/* ---- The shares of a pair -------------------------------------------------------------------- */
 
 /* One side of a measured co-location. */
 struct side {

@@ -10,7 +10,6 @@
 #include "results/store/hdf5_table.h"
 #include "results/store/seal.h"
 #include "results/store/store.h"
-#include "sim/engine/random.h"
 #include "sim/run/worker_pool.h"
 
 enum { KILLS = 200, RUNS = 8 };

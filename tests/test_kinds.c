@@ -488,8 +488,7 @@ CASE(a_kind_that_is_not_used_changes_nothing)
         simulation_result_clear(&results[i]);
 }
 
-/* ---- What belongs to the GPU ------------------------------------------------------------------
- */
+/* ---- What belongs to the GPU ----------------------------------------------------------------- */
 
 /* Constant arrivals 1 s apart on one invoker; returns the first request's latency in ms. */
 static double first_latency(const char *cluster, const char *profiles, const char *platform)
@@ -622,8 +621,7 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
     assert_int_equal(planned, taken);
 }
 
-/* ---- Capacity ---------------------------------------------------------------------------------
- */
+/* ---- Capacity -------------------------------------------------------------------------------- */
 
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
 CASE(capacities_of_kinds_add_up)

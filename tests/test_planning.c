@@ -1,7 +1,6 @@
 /* Policies that plan with other times than the world's: what they see, what stays the world's. */
 #include "tests/worlds.h"
 
-#include "results/store/run_details.h"
 #include "results/store/store.h"
 #include "sched/paths/search.h"
 #include "traces/profile/profile.h"

@@ -512,8 +512,7 @@ DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
     a_file_is_drawn_the_same_twice("workloads/trees/esg.txt", "svg");
 }
 
-/* ---- Names ------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Whether a text of the SVG is the name, or the name without its middle; or begins with it and a
  * colon. */

@@ -242,8 +242,7 @@ CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
     assert_absolute(profile_latency_ms(&grid.function, 2, 1, 1), 2 + 6 * 2 * 3, 1e-12);
 }
 
-/* ---- The loader --------------------------------------------------------------------------------
- */
+/* ---- The loader ------------------------------------------------------------------------------ */
 
 #define MINIMAL                                                                                    \
     "\"unit\": 7, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], \"vcpu\": [1], "              \
@@ -304,8 +303,7 @@ CASE(any_cut_of_a_profile_is_refused)
     profile_free(parse(whole));
 }
 
-/* ---- Shipped profiles ---------------------------------------------------------------------------
- */
+/* ---- Shipped profiles ------------------------------------------------------------------------ */
 
 CASE(every_shipped_profile_loads)
 {

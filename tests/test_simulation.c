@@ -515,8 +515,7 @@ CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
     assert_true(fabs(rows.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
 }
 
-/* ---- A complete result ------------------------------------------------------------------------
- */
+/* ---- A complete result ----------------------------------------------------------------------- */
 
 static void assert_no_bounds(const struct simulation_result *result)
 {
@@ -554,8 +553,7 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     assert_true(notice_equals(told, notices_find(&asked.notices, NOTICE_LENGTH)));
 }
 
-/* ---- Runs that are not stationary --------------------------------------------------------------
- */
+/* ---- Runs that are not stationary ------------------------------------------------------------ */
 
 /* Of `seeds` runs of M/M/1, how many warn. */
 static size_t warnings_at(const char *rate, const char *requests, size_t seeds)

@@ -273,8 +273,7 @@ CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
     }
 }
 
-/* ---- The three rules, and the planner that hands them to the other policies -------------------
- */
+/* ---- The three rules, and the planner that hands them to the other policies ------------------ */
 
 /* Largest sum of budgets along a path from stage s on. */
 static sim_time_t longest_budget(const struct application *application,

@@ -15,7 +15,6 @@
 #include "sched/registry.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/version.h"
-#include "sim/run/run_once.h"
 
 OWNER(experiment_free, struct experiment)
 OWNER(results_free, struct results)

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "sim/backend/worker_backend.h"
-#include "sim/run/run_once.h"
 #include "tests/fixture_folder.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"

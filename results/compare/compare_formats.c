@@ -9,7 +9,6 @@
 
 #include "results/compare/compare.h"
 #include "results/page/csv.h"
-#include "sim/base/json.h"
 #include "sim/base/json_write.h"
 
 static const char *standing_name(enum compare_standing standing)

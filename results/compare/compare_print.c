@@ -7,7 +7,6 @@
 
 #include "results/compare/compare.h"
 #include "results/page/report_columns.h"
-#include "results/page/report_html.h"
 #include "results/report/html.h"
 #include "results/report/table.h"
 #include "sim/base/utf8.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "results/report/paired.h"
-#include "results/store/record.h"
 
 enum {
     SEEDS_FEW = 5,     /* with fewer, a note says that the intervals are rough */

@@ -14,11 +14,9 @@
 
 enum { INDENT = 2 }; /* of rows below a group */
 
-enum cell_kind { CELL_PLAIN, CELL_NAME, CELL_WORDS, CELL_NUMBER, CELL_ESTIMATE };
-
 struct cell {
     char *text; /* as text prints it; NULL: empty */
-    enum cell_kind kind;
+    enum text_cell kind;
     double value; /* of a number: the column sorts by it, */
     int digits;   /* written with so many */
     int decimals; /* of an estimate */
@@ -108,7 +106,7 @@ static struct cell *cell_at(struct text_table *table, size_t column)
 
 /* Replaces the text of a cell of the last row. */
 __attribute__((format(printf, 4, 0))) static struct cell *
-cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const char *format,
+cell_fill(struct text_table *table, size_t column, enum text_cell kind, const char *format,
           va_list args)
 {
     struct cell *cell = cell_at(table, column);
@@ -118,27 +116,12 @@ cell_fill(struct text_table *table, size_t column, enum cell_kind kind, const ch
     return cell;
 }
 
-void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
+void text_table_put(struct text_table *table, size_t column, enum text_cell kind,
+                    const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    cell_fill(table, column, CELL_PLAIN, format, args);
-    va_end(args);
-}
-
-void text_table_name(struct text_table *table, size_t column, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cell_fill(table, column, CELL_NAME, format, args);
-    va_end(args);
-}
-
-void text_table_words(struct text_table *table, size_t column, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    cell_fill(table, column, CELL_WORDS, format, args);
+    cell_fill(table, column, kind, format, args);
     va_end(args);
 }
 

@@ -45,12 +45,12 @@ void text_table_add(struct text_table *table, const char *format, ...)
 /* Each fills a cell of the last row: with any text; with a name; with running text, which wraps in
  * HTML and has names between backquotes; with a number, by which the column sorts in HTML, written
  * there with `digits`. */
-void text_table_cell(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void text_table_name(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void text_table_words(struct text_table *table, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+enum text_cell { CELL_PLAIN, CELL_NAME, CELL_WORDS, CELL_NUMBER, CELL_ESTIMATE };
+void text_table_put(struct text_table *table, size_t column, enum text_cell kind,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define text_table_cell(table, column, ...) text_table_put(table, column, CELL_PLAIN, __VA_ARGS__)
+#define text_table_name(table, column, ...) text_table_put(table, column, CELL_NAME, __VA_ARGS__)
+#define text_table_words(table, column, ...) text_table_put(table, column, CELL_WORDS, __VA_ARGS__)
 void text_table_number(struct text_table *table, size_t column, double value, int digits,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Writes the 95 % interval as it follows the mean: " ± 3.2", " [80.2, 97.1]" if it is not

@@ -6,7 +6,6 @@
 #include <gsl/gsl_heapsort.h>
 #include <gsl/gsl_sort.h>
 
-#include "sim/base/array.h"
 #include "sched/common/fluid.h"
 #include "sched/common/kinds.h"
 

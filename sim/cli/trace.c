@@ -1,6 +1,4 @@
 /* esgsim trace: describes or converts a trace of arrivals, or of trainings. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +7,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/json_write.h"
-#include "sim/base/text.h"
 #include "sim/cli/trace.h"
 #include "traces/readers/arrival_statistics.h"
 #include "workloads/load/json_include.h"

@@ -8,7 +8,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/json_write.h"
-#include "sim/base/text.h"
 #include "sim/cli/trace.h"
 #include "traces/readers/training_trace.h"
 #include "workloads/training/trainings.h"

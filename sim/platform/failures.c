@@ -7,7 +7,6 @@
 #include "sim/platform/instances.h"
 #include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
-#include "sim/platform/requests.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/trainings.h"
 

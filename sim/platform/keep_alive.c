@@ -1,6 +1,5 @@
 #include "sim/platform/keep_alive.h"
 #include "sim/platform/containers.h"
-#include "sim/platform/policy_api.h"
 #include "sim/platform/policy_calls.h"
 #include "sim/platform/simulation_internal.h"
 #include "sim/platform/state.h"

@@ -9,7 +9,6 @@
 #include "sched/common/capacity_bound.h"
 #include "sched/module.h"
 #include "sched/registry.h"
-#include "sim/platform/batches.h"
 #include "sim/platform/gpu_work.h"
 #include "sim/platform/instances.h"
 #include "sim/platform/keep_alive.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "results/inspect/timeline.h"
-#include "sched/registry.h"
 #include "sim/base/arena.h"
 #include "sim/base/atomic_file.h"
 #include "sim/platform/actions.h"

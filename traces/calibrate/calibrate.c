@@ -1,6 +1,5 @@
 #include "traces/calibrate/calibrate.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include <gsl/gsl_errno.h>
