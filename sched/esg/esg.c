@@ -361,8 +361,6 @@ static bool esg_decide(void *state, struct platform *platform)
 static void esg_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     struct esg *esg = state;
-    (void)platform;
-    (void)queue;
     esg->joined = true;
 }
 

@@ -158,7 +158,6 @@ static void put(struct actions_writer *writer, const char *format, ...)
 
 static bool take(void *context, const struct action_row *row, struct error *error)
 {
-    (void)error; /* a file that cannot be written is known at its end */
     put(context,
         "%" PRIu64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
         row->callback, row->time_ns, names[row->action], row->a, row->b, row->c, row->d, row->e);
