@@ -36,8 +36,7 @@ static inline struct overrides warm(void)
 static inline struct experiment *parse(const char *json, const struct overrides *overrides)
 {
     struct experiment *experiment =
-        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear());
-    assert_good(experiment != NULL);
+        must(experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear()));
     return experiment;
 }
 

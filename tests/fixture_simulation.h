@@ -141,8 +141,8 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
     const struct override override = {key, value};
-    struct experiment *experiment = load_or_fail(json, key != NULL ? &override : NULL, hear());
-    assert_good(experiment != NULL);
+    struct experiment *experiment =
+        must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
     return experiment;
 }
 
@@ -162,9 +162,8 @@ static inline void assert_text_refused(const char *json, const char *key, const 
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
 static inline double *policy_values(const struct policy *policy, const char *key, double number)
 {
-    double *values = calloc(keys_count(policy->parameters) + 1, sizeof *values);
+    double *values = must(calloc(keys_count(policy->parameters) + 1, sizeof *values));
     bool known = key == NULL;
-    assert_non_null(values);
     for (size_t i = 0; i < keys_count(policy->parameters); i++) {
         const struct key *parameter = &policy->parameters[i];
         const bool named = key != NULL && strcmp(key, parameter->name) == 0;

@@ -91,8 +91,7 @@ static inline void table_bytes_clear(struct table_bytes *all)
 
 static inline void table_bytes_add(struct table_bytes *all, const void *bytes, size_t size)
 {
-    unsigned char *grown = realloc(all->bytes, all->size + size + 1);
-    assert_non_null(grown);
+    unsigned char *grown = must(realloc(all->bytes, all->size + size + 1));
     memcpy(grown + all->size, bytes, size);
     all->bytes = grown;
     all->size += size;
@@ -109,8 +108,7 @@ static inline herr_t table_visit(hid_t file, const char *name, const H5L_info_t 
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
     size_t size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
-    OWNED(free) unsigned char *bytes = malloc(size + 1);
-    assert_non_null(bytes);
+    OWNED(free) unsigned char *bytes = must(malloc(size + 1));
     assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
     table_bytes_add(all, name, strlen(name) + 1);
     table_bytes_add(all, bytes, size);

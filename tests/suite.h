@@ -102,6 +102,17 @@ static inline struct error *hear(void)
             fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
     } while (false)
 
+/* A call's pointer, which is not NULL. */
+static inline void *must_be(void *pointer, const char *call)
+{
+    if (pointer == NULL) {
+        fail_msg("%s is NULL: %s", call, heard.message);
+        abort();
+    }
+    return pointer;
+}
+#define must(...) ((__typeof__(__VA_ARGS__))must_be((void *)(uintptr_t)(__VA_ARGS__), #__VA_ARGS__))
+
 /* What was said of bad input, and of work that failed, in one line. */
 #define assert_said(of, part)                                                                      \
     do {                                                                                           \
@@ -120,6 +131,14 @@ static inline struct error *hear(void)
     } while (false)
 #define assert_bad_input(call, part) assert_fails(call, ERROR_INPUT, part)
 #define assert_bad_run(call, part) assert_fails(call, ERROR_RUN, part)
+
+/* Rows of tables of refusals: a text, or a text of a key, and words of what is said. */
+struct refusal {
+    const char *text, *words;
+};
+struct refusal_of {
+    const char *key, *text, *words;
+};
 
 static inline void assert_distance(double value, double expected, double most, const char *file,
                                    int line)
@@ -207,11 +226,16 @@ static inline void arena_home_free_owned(void *pointer)
 #define JSON OWNED(cJSON_Delete) cJSON
 #define STRING OWNED(free) char
 
-/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed. */
+/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed; and the same whose
+ * text the block's end frees. */
 #define MEMORY_STREAM(out, text)                                                                   \
+    char *text = NULL;                                                                             \
     size_t out##_size = 0;                                                                         \
-    FILE *out = open_memstream(&(text), &out##_size);                                              \
-    assert_non_null(out)
+    FILE *out = must(open_memstream(&(text), &out##_size))
+#define OWNED_STREAM(out, text)                                                                    \
+    STRING *text = NULL;                                                                           \
+    size_t out##_size = 0;                                                                         \
+    FILE *out = must(open_memstream(&(text), &out##_size))
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 

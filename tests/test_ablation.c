@@ -257,10 +257,8 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
     char *json = world_build(&trickle);
     EXPERIMENT *experiment = load(json);
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct planner *planner =
-        planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, hear());
-    assert_non_null(planner);
+    struct planner *planner = must(
+        planner_create(suite_arena(), &experiment->workload, 65535, PLANNER_DOMINATOR, hear()));
     const struct policy *esg = policy_find("esg", NULL);
     run_well_with(json, esg, "redistribution", OFF, &rows, anew());
     for (uint32_t queue = 0; queue < 3; queue++) {
@@ -361,8 +359,7 @@ static void run_open(struct log *log, const char *applications, double interval,
 CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
     static const char *const methods[] = {"'method':'astar'", "'method':'frontier'"};
-    OWNED(free) struct log *logs = malloc(3 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(3 * sizeof *logs));
     for (size_t m = 0; m < 2; m++) {
         static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
                                                "'later_batches':'any'"};

@@ -58,8 +58,7 @@ static void assert_replayed(const char *json, const struct policy *policy)
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
     assert_good(record(experiment, policy, 0, run, hear()));
     struct arena *arena = arena_create();
-    const struct policy *actions = actions_read(arena, run->path, experiment, hear());
-    assert_good(actions != NULL);
+    const struct policy *actions = must(actions_read(arena, run->path, experiment, hear()));
     assert_good(record(experiment, actions, 0, again, hear()));
     const struct simulation_result *a = &run->result, *b = &again->result;
     assert_true(bits_equal(&a->overall, &b->overall, sizeof a->overall));
@@ -102,8 +101,7 @@ CASE(a_damaged_file_is_refused_with_one_line)
         for (int cut = 0; cut < 2; cut++) {
             const char byte = text[i];
             text[i] = byte == '1' ? '2' : '1';
-            FILE *file = fopen(run->path, "w");
-            assert_non_null(file);
+            FILE *file = must(fopen(run->path, "w"));
             fwrite(text, 1, cut ? i : length, file);
             assert_int_equal(fclose(file), 0);
             text[i] = byte;
@@ -130,8 +128,7 @@ CASE(actions_that_do_not_fit_fail_the_run)
     struct arena *arena = arena_create();
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
     assert_good(record(experiment, policy_find("edf", NULL), 0, run, hear()));
-    const struct policy *actions = actions_read(arena, run->path, other, hear());
-    assert_good(actions != NULL);
+    const struct policy *actions = must(actions_read(arena, run->path, other, hear()));
     assert_false(record(other, actions, 0, again, hear()));
     assert_true(heard.kind == ERROR_RUN && strstr(heard.message, "rule actions") != NULL);
     arena_destroy(arena);

@@ -269,9 +269,8 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
  * cannot hold a function's fastest configuration, as one without a GPU, does not host it. */
 CASE(no_rule_is_broken_in_random_worlds_of_chains)
 {
-    const struct policy *policy = policy_find("alpaserve", hear());
+    const struct policy *policy = must(policy_find("alpaserve", hear()));
     uint64_t dropped = 0, most = 0;
-    assert_non_null(policy);
     for (uint64_t world = 0; world < 60; world++) {
         char *json = world_random(world, world % 2 == 1);
         world_replace(json, "'c','function':'g','after':['a']", "'c','function':'g','after':['b']");

@@ -636,8 +636,7 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
     EXPERIMENT *experiment = load(setup_world(setup));
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, error);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_resolve(experiment, &values, error));
     memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
                                    &recorder, NULL, result, error);
@@ -825,9 +824,8 @@ CASE(what_is_remembered_is_what_tuning_would_find)
     struct tuning before = {0};
     for (size_t i = 0; i < 3 * (sizeof changes / sizeof *changes); i++) {
         const size_t change = i % (sizeof changes / sizeof *changes);
-        struct experiment *experiment =
-            experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, hear());
-        assert_non_null(experiment);
+        struct experiment *experiment = must(experiment_load(
+            "workloads/experiments/strict-light.json", &changes[change], 1, hear()));
         /* Later rounds change the settings as well. */
         settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
         settings.search.tuning_seed = i / 10 == 2 ? 7 : 1;

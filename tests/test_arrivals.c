@@ -38,8 +38,7 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
     struct summary summary = {.digest = 14695981039346656037u};
     struct trace_record record;
     OWNED(trace_close)
-    struct trace_reader *reader = trace_open_view(path, format, seed, view, hear());
-    assert_good(reader != NULL);
+    struct trace_reader *reader = must(trace_open_view(path, format, seed, view, hear()));
     snprintf(summary.format, sizeof summary.format, "%s", trace_format(reader));
     while (trace_next(reader, &record, hear())) {
         assert_true(record.time >= summary.last);
@@ -58,9 +57,9 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
 static size_t read_records(const char *path, const char *format, const struct trace_view *view,
                            struct trace_record *records, char sources[][32], size_t most)
 {
-    OWNED(trace_close) struct trace_reader *reader = trace_open_view(path, format, 1, view, hear());
+    OWNED(trace_close)
+    struct trace_reader *reader = must(trace_open_view(path, format, 1, view, hear()));
     size_t count = 0;
-    assert_good(reader != NULL);
     for (; count < most && trace_next(reader, &records[count], hear()); count++)
         snprintf(sources[count], 32, "%s", records[count].source);
     assert_int_equal(heard.kind, ERROR_NONE);
@@ -119,8 +118,7 @@ static void unpack(const char *from, char to[64])
     snprintf(to, 64, "/tmp/esgsim-arrivals-XXXXXX");
     int descriptor = mkstemp(to);
     assert_true(descriptor >= 0);
-    gzFile packed = gzopen(from, "rb");
-    assert_non_null(packed);
+    gzFile packed = must(gzopen(from, "rb"));
     while ((count = gzread(packed, bytes, sizeof bytes)) > 0)
         assert_int_equal(write(descriptor, bytes, (size_t)count), count);
     gzclose(packed);
@@ -257,10 +255,10 @@ CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
     OWNED(trace_close)
     struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, hear());
     OWNED(trace_close)
-    struct trace_reader *right = trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, hear());
+    struct trace_reader *right =
+        must(trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, hear()));
     size_t count = 0;
     assert_non_null(left);
-    assert_non_null(right);
     while (trace_next(left, &a, hear())) {
         assert_int_equal(a.selected, 0);
         do
@@ -281,9 +279,8 @@ CASE(counts_stay_in_their_bins)
     static unsigned counts[86400], wanted[86400];
     memset(counts, 0, sizeof counts);
     unpack(SHIPPED "twitter_2021_day1_per_second.csv.gz", path);
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     char line[64];
-    assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
     while (fgets(line, sizeof line, file) != NULL) {
         char *comma = NULL;
@@ -292,8 +289,7 @@ CASE(counts_stay_in_their_bins)
         wanted[second] = (unsigned)strtoul(comma + 1, NULL, 10);
     }
     fclose(file);
-    OWNED(trace_close) struct trace_reader *reader = trace_open(path, NULL, 2, hear());
-    assert_non_null(reader);
+    OWNED(trace_close) struct trace_reader *reader = must(trace_open(path, NULL, 2, hear()));
     while (trace_next(reader, &record, hear()))
         counts[record.time / SIM_S]++;
     unlink(path);
@@ -306,8 +302,7 @@ CASE(places_within_a_bin_are_uniform)
     struct trace_record record;
     double sum = 0, squares = 0, count = 0;
     struct trace_reader *reader =
-        trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, hear());
-    assert_non_null(reader);
+        must(trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, hear()));
     while (trace_next(reader, &record, hear())) {
         double place = (double)(record.time % (60 * SIM_S)) / 60e9 - 0.5;
         sum += place;
@@ -344,10 +339,10 @@ CASE(a_window_is_what_filtering_the_whole_trace_gives)
         OWNED(trace_close)
         struct trace_reader *all = trace_open(files[i][0], files[i][1], 1, hear());
         OWNED(trace_close)
-        struct trace_reader *window = trace_open_view(files[i][0], files[i][1], 1, &view, hear());
+        struct trace_reader *window =
+            must(trace_open_view(files[i][0], files[i][1], 1, &view, hear()));
         size_t count = 0;
         assert_non_null(all);
-        assert_non_null(window);
         while (trace_next(all, &whole, hear())) {
             if (whole.time < start || whole.time >= end)
                 continue;
@@ -378,8 +373,7 @@ CASE(every_malformed_trace_is_refused_with_its_file_and_line)
 {
     struct dirent *entry = NULL;
     size_t files = 0;
-    DIR *folder = opendir(CORPUS);
-    assert_non_null(folder);
+    DIR *folder = must(opendir(CORPUS));
     while ((entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
@@ -429,9 +423,7 @@ static const struct workload workload = {.applications = two, .application_count
 
 static struct arrival_stream *open_stream(const struct arrival_spec *spec, uint64_t seed)
 {
-    struct arrival_stream *stream = arrival_stream_open(spec, &workload, seed, hear());
-    assert_good(stream != NULL);
-    return stream;
+    return must(arrival_stream_open(spec, &workload, seed, hear()));
 }
 
 /* By the stream that the request's name gives. */

@@ -49,8 +49,7 @@ static void assert_text(const char *path, const char *wanted)
 static int files_count(void)
 {
     int count = -2; /* . and .. */
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
+    DIR *listing = must(opendir(folder));
     while (readdir(listing) != NULL)
         count++;
     closedir(listing);
@@ -170,8 +169,7 @@ CASE(what_a_process_has_open_is_written_to_as_it_is)
     struct atomic_file file;
     struct stat before, after;
     write_text(place(path, "opened"), "old");
-    FILE *stream = fopen(path, "r");
-    assert_non_null(stream);
+    FILE *stream = must(fopen(path, "r"));
     assert_int_equal(fstat(fileno(stream), &before), 0);
     snprintf(opened, sizeof opened, "/proc/self/fd/%d", fileno(stream));
     assert_true(atomic_file_open(&file, opened, hear()));
@@ -350,8 +348,7 @@ CASE(an_interrupted_process_leaves_nothing_and_the_older_file_stays)
     assert_int_equal(in_child(interrupted, path), 7);
     assert_int_equal(files_count(), 1);
     assert_text(path, "old");
-    char *temporary = temporary_folder_create("esgsim-whole", NULL);
-    assert_non_null(temporary);
+    char *temporary = must(temporary_folder_create("esgsim-whole", NULL));
     assert_int_equal(files_count(), 2);
     temporary_folder_remove(temporary);
     assert_int_equal(files_count(), 1);

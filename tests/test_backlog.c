@@ -295,12 +295,11 @@ CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 CASE(turns_come_in_the_order_of_asking_and_once)
 {
     enum { ROOM = 7, STEPS = 5000 };
-    CLOSED(arena_clear) struct arena arena = {0};
     struct unique_fifo turns;
     uint32_t line[ROOM];
     uint32_t length = 0;
     RANDOM_STREAM(stream, 3, RANDOM_TEST, 0, 0);
-    unique_fifo_init(&turns, &arena, ROOM);
+    unique_fifo_init(&turns, suite_arena(), ROOM);
     for (uint32_t step = 0; step < STEPS; step++) {
         if (gsl_rng_uniform_int(&stream.rng, 2) == 0) {
             const uint32_t number = (uint32_t)gsl_rng_uniform_int(&stream.rng, ROOM);

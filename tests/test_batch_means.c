@@ -87,10 +87,9 @@ CASE(a_long_series_is_that_of_longer_batches)
 {
     gsl_rng *rng = seeded(2);
     const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means doubled, direct;
-    batch_means_init(&arena, &doubled, 5);
-    batch_means_init(&arena, &direct, 20);
+    batch_means_init(suite_arena(), &doubled, 5);
+    batch_means_init(suite_arena(), &direct, 20);
     for (size_t i = 0; i < n; i++) {
         double value = gsl_rng_uniform(rng);
         batch_means_add(&doubled, value);
@@ -271,9 +270,8 @@ CASE(the_last_observations_count_whatever_their_number)
 
 CASE(too_little_gives_no_figure)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means series;
-    batch_means_init(&arena, &series, 1);
+    batch_means_init(suite_arena(), &series, 1);
     for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
         assert_true(!isfinite(batch_means_half_width(&series)));
         assert_true(i >= 10 || isnan(batch_means_warmup(&series)));
@@ -284,11 +282,10 @@ CASE(too_little_gives_no_figure)
 
 CASE(a_steady_rise_is_told_from_noise)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means rising, level, bursts;
-    batch_means_init(&arena, &rising, 1);
-    batch_means_init(&arena, &level, 1);
-    batch_means_init(&arena, &bursts, 1);
+    batch_means_init(suite_arena(), &rising, 1);
+    batch_means_init(suite_arena(), &level, 1);
+    batch_means_init(suite_arena(), &bursts, 1);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(isnan(batch_means_rising(&rising)), i < 2 * BATCH_MEANS_INTERVAL_BATCHES);
         batch_means_add(&rising, i);

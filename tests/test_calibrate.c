@@ -458,9 +458,7 @@ CASE(published_formats_are_known_by_their_first_line)
 CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
 {
     static const char head[] = "model,batch,mps_pct,latency_ms\n";
-    static const struct {
-        const char *rows, *message;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"x,2,40\n", ":2: has 3 fields, the header has 4"},
         {"x,2,40,fast\n", ":2: column 4: 'fast' is not a number"},
         {"x,2,40,\n", "has no usable sample"},
@@ -476,9 +474,8 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
-        write_text(in_folder("fault.csv"), formatted("%s%s", head, faults[i].rows));
-        assert_bad_input(sample_table_read(&set, in_folder("fault.csv"), hear()),
-                         faults[i].message);
+        write_text(in_folder("fault.csv"), formatted("%s%s", head, faults[i].text));
+        assert_bad_input(sample_table_read(&set, in_folder("fault.csv"), hear()), faults[i].words);
     }
 }
 
@@ -604,9 +601,7 @@ static void make_set(struct sample_set *set)
 
 static struct profile *load(const char *path)
 {
-    struct profile *profile = profile_load(path, hear());
-    assert_good(profile != NULL);
-    return profile;
+    return must(profile_load(path, hear()));
 }
 
 static void write_profile(const struct sample_set *set, int extend, const char *name)
@@ -662,8 +657,7 @@ CASE(a_written_profile_is_read_back_with_the_measured_values)
     for (size_t s = 0; s < calibration.surface_count; s++) {
         const struct calibrated_surface *surface = &calibration.surfaces[s];
         const struct profile_function *function =
-            profile_find(profile, set.functions.names[surface->function]);
-        assert_non_null(function);
+            must(profile_find(profile, set.functions.names[surface->function]));
         for (size_t i = 0; i < surface->count; i++)
             assert_relative(profile_latency_ms(function, surface->samples[i].batch, 1,
                                                surface->samples[i].share),

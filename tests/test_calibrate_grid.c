@@ -44,7 +44,6 @@ static void expect_refusal(struct sample_set *set, const char *text, const char 
 static char *profile_text(const struct calibration *calibration,
                           const struct profile_options *options)
 {
-    char *text = NULL;
     MEMORY_STREAM(stream, text);
     assert_good(calibration_write_profile(calibration, options, stream, hear()));
     assert_int_equal(fclose(stream), 0);
@@ -58,9 +57,7 @@ static struct profile *make_profile(struct sample_set *set, const struct profile
     assert_true(samples_reduce(set, NULL));
     assert_good(calibration_run(set, NULL, NULL, calibration, hear()));
     STRING *text = profile_text(calibration, options);
-    struct profile *profile = profile_parse(text, "test", hear());
-    assert_good(profile != NULL);
-    return profile;
+    return must(profile_parse(text, "test", hear()));
 }
 
 /* A table's samples, what is fitted to them and the profile that comes of it. */
@@ -95,7 +92,6 @@ static const struct profile_function *make(struct made *made, const char *text,
 static char *law_table(int skipped, double cv, unsigned long seed)
 {
     gsl_rng *rng = seeded(seed);
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     fputs("model,batch,mps_pct,latency_ms\n", out);
     for (int batch = 1; batch <= 32; batch *= 2)
@@ -242,8 +238,7 @@ static double staircase_ms(int batch, int vcpu, int percent)
 
 static void read_staircase(struct sample_set *set)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
         for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
@@ -333,9 +328,7 @@ CASE(infless_is_predicted_within_6_percent)
 
 CASE(faulty_marks_are_refused_with_their_place)
 {
-    static const struct {
-        const char *keys, *message;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"\"source\": [\"mm\", \"mm\"]", "source[0]: must be an array"},
         {"\"source\": [[\"mm\"]]", "source: must be an array of 2 entries"},
         {"\"source\": [[\"mmm\"], [\"m-\"]]", "source[0][0]: must have a letter for each of the 2"},
@@ -353,8 +346,8 @@ CASE(faulty_marks_are_refused_with_their_place)
             formatted("{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
                       "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
                       "%s}}}",
-                      faults[i].keys);
-        assert_bad_input(profile_parse(text, "marks.json", hear()), faults[i].message);
+                      faults[i].text);
+        assert_bad_input(profile_parse(text, "marks.json", hear()), faults[i].words);
     }
 }
 
@@ -369,8 +362,8 @@ static const char steep_law[] =
 
 CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 {
-    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", hear());
-    assert_good(profile != NULL);
+    OWNED(profile_free)
+    struct profile *profile = must(profile_parse(steep_law, "steep.json", hear()));
     const struct profile_function *f = profile_find(profile, "f");
     assert_relative(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
     assert_relative(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
@@ -383,8 +376,7 @@ CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 CASE(a_profile_without_marks_tells_cells_from_what_is_between)
 {
     OWNED(profile_free)
-    struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", hear());
-    assert_non_null(profile);
+    struct profile *profile = must(profile_load("traces/profiles/v100-mps-igniter.json", hear()));
     const struct profile_function *f = profile_find(profile, "resnet50");
     assert_int_equal(profile_origin_at(f, 8, 1, 40).source, PROFILE_MEASURED);
     assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
@@ -509,8 +501,7 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     assert_good(sample_table_read(&all, table, hear()));
     assert_true(samples_reduce(&all, NULL));
     assert_true(samples_set_unit(&part, all.unit, table, hear()));
-    OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
-    assert_non_null(seen);
+    OWNED(free) bool *seen = must(calloc(all.latency_count, sizeof *seen));
     for (size_t i = 0; i < all.functions.count; i++) {
         uint32_t index = 0;
         assert_true(samples_function(&part, all.functions.names[i], &index, hear()));
@@ -556,8 +547,7 @@ CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 /* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
     fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
     for (int vcpu = 1; vcpu <= vcpus; vcpu++)
@@ -586,9 +576,7 @@ static struct experiment *experiment_on(const char *profile)
             "\"poisson\",\"load\":0.5},\"slo\":{\"factor\":1.2},\"policy\":{\"name\":\"fifo\"},"
             "\"requests\":10}",
             profile) > 0);
-    struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, hear());
-    assert_good(experiment != NULL);
-    return experiment;
+    return must(experiment_parse(json, "test", ".", NULL, 0, hear()));
 }
 
 CASE(a_full_grid_moves_no_slo_and_no_load)

@@ -260,8 +260,7 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
                                          scan->fixed[2],
                                          {"policy.name", scan->policy},
                                          {scan->key, text}};
-    EXPERIMENT *experiment = experiment_load(path, overrides, 5, hear());
-    assert_non_null(experiment);
+    EXPERIMENT *experiment = must(experiment_load(path, overrides, 5, hear()));
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         experiment->seed = seed;

@@ -210,8 +210,7 @@ static double bound_of(const struct tiny *tiny)
 {
     static const double noise[WORKLOAD_MAX_STAGES] = {1, 1, 1, 1, 1, 1, 1, 1,
                                                       1, 1, 1, 1, 1, 1, 1, 1};
-    struct capacity_bound *bound = capacity_bound_create(&arena, tiny->workload);
-    assert_non_null(bound);
+    struct capacity_bound *bound = must(capacity_bound_create(&arena, tiny->workload));
     for (size_t r = TINY_REQUESTS; r-- > 0;) {
         const struct tiny_request *request = &tiny->requests[r];
         capacity_bound_add(bound, request->application, request->arrival,

@@ -241,12 +241,11 @@ CASE(a_claim_may_be_held_against_a_real_run)
 /* The measured latencies count as their mean. */
 CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
 {
-    struct expectations *claims =
+    struct expectations *claims = must(
         load(CLAIMS("{" HEAD
                     "\"group\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": -2.5, " REAL(
                         "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
-             hear());
-    assert_good(claims != NULL);
+             hear()));
     JSON *root = json_parse_file("results/reality/runs.json", hear());
     const cJSON *one = NULL,
                 *list = cJSON_GetObjectItem(
@@ -389,7 +388,6 @@ CASE(self_checks_come_first_and_signs_last)
                                                         "light") "\"low\": 48, \"high\": 48}"));
     for (size_t c = 0; c < 3; c++)
         assert_true(claim_estimate(judged.report, &judged.claims->list[c], &ours[c], hear()));
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     assert_true(claims_text(judged.claims, ours, true, out, hear()));
     assert_int_equal(fclose(out), 0);
@@ -447,9 +445,8 @@ static cJSON *configuration(const struct sweep *sweep, const struct report *repo
             continue;
         for (size_t c = 0; c < scenario->contender_count; c++)
             if (report_is_contender(&scenario->contenders[c], policy)) {
-                struct experiment *one =
-                    sweep_experiment(sweep, scenario->contenders[c].runs[0] * sweep->seeds, hear());
-                assert_good(one != NULL);
+                struct experiment *one = must(sweep_experiment(
+                    sweep, scenario->contenders[c].runs[0] * sweep->seeds, hear()));
                 cJSON *root = cJSON_Parse(one->resolved_json);
                 experiment_free(one);
                 return root;
@@ -515,15 +512,13 @@ static void runs_name(const struct sweep *sweep, struct results *results)
 CASE(the_sides_of_each_shipped_claim_differ_in_nothing_but_the_named_keys)
 {
     struct expectations *claims =
-        expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear());
-    assert_good(claims != NULL);
+        must(expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear()));
     size_t compared = 0;
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         if (claim->other == NULL)
             continue;
-        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, hear());
-        assert_good(sweep != NULL);
+        OWNED(sweep_free) struct sweep *sweep = must(sweep_load(claim->sweep, NULL, 0, hear()));
         struct summary_row *rows = calloc(sweep->run_count, sizeof *rows);
         struct results results = {.runs = rows, .path = ""};
         runs_name(sweep, &results);
@@ -552,8 +547,7 @@ CASE(the_sides_of_each_shipped_claim_differ_in_nothing_but_the_named_keys)
 CASE(the_shipped_claims_have_sources_and_five_seeds)
 {
     struct expectations *claims =
-        expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear());
-    assert_good(claims != NULL);
+        must(expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear()));
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
@@ -561,8 +555,7 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         const bool ratio = claim->group == CLAIM_SIZE && claim->comparison == PAIRED_RATIO;
         assert_false(ratio && claim->low >= 1 && claim->low < CLAIM_FACTOR);
         assert_false(ratio && claim->high <= 1 && claim->high > 1 / CLAIM_FACTOR);
-        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, hear());
-        assert_good(sweep != NULL);
+        OWNED(sweep_free) struct sweep *sweep = must(sweep_load(claim->sweep, NULL, 0, hear()));
         if (sweep->seeds < 5 && !claim->deterministic)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }

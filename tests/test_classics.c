@@ -87,8 +87,7 @@ static bool look_decision(void *context, const struct decision_row *row, struct 
 static uint64_t look_run(const char *json, const char *name, const char *key, double number,
                          look_check check, struct log *log, struct simulation_result *result)
 {
-    const struct policy *policy = policy_find(name, hear());
-    assert_good(policy != NULL);
+    const struct policy *policy = must(policy_find(name, hear()));
     struct policy watched = *policy;
     watched.decide = look_decide;
     struct look look = {.log = log};
@@ -580,9 +579,8 @@ CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
         {70, {70, 70, 70, 70, 70}},    {50, {50, 55, 60, 65, 70}},   {90, {50, 60, 70, 80, 90}},
         {110, {50, 70, 90, 100, 110}}, {20, {20, 55, 90, 100, 110}}, {20, {20, 20, 20, 65, 110}},
     };
-    CLOSED(arena_clear) struct arena arena = {0};
     struct sliding_window window;
-    sliding_window_init(&window, &arena, 3);
+    sliding_window_init(&window, suite_arena(), 3);
     assert_int_equal(sliding_window_percentile(&window, 0.5), 0);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         sliding_window_add(&window, steps[i].added);

@@ -111,9 +111,7 @@ static struct pair pair_of(struct experiment *simulated, struct experiment *repl
 
 static struct comparison *compare(const struct pair *pair)
 {
-    struct comparison *against = compare_load(pair->paths[0], pair->paths[1], hear());
-    assert_good(against != NULL);
-    return against;
+    return must(compare_load(pair->paths[0], pair->paths[1], hear()));
 }
 
 static void refused(const struct pair *pair, const char *says)
@@ -244,8 +242,7 @@ CASE(figures_are_those_of_the_rows)
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     for (size_t s = 0; s < 2; s++) {
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, hear());
-        assert_non_null(record);
+        struct run_record *record = must(run_record_load(pair.paths[s], hashes[s], false, hear()));
         for (uint32_t a = 0; a < 3; a++) {
             static const double shares[] = {0.5, 0.9, 0.95, 0.99, 0.999};
             for (size_t q = 0; q < 5; q++) {
@@ -305,8 +302,7 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     double jobs[2] = {0}, execution[2] = {0};
     for (size_t s = 0; s < 2; s++) {
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, hear());
-        assert_non_null(record);
+        struct run_record *record = must(run_record_load(pair.paths[s], hashes[s], false, hear()));
         for (size_t i = 0; i < record->batch_count; i++) {
             const struct batch_row *row = &record->batches[i];
             const long others = lround(others_of(record, i));
@@ -391,9 +387,7 @@ CASE(what_a_replay_changes_may_differ)
 
 CASE(other_experiments_are_refused_by_the_first_key_that_differs)
 {
-    static const struct {
-        const char *key, *value, *says;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"slo.factor", "3", "slo.a.ms differs"},
         {"arrivals.rate_per_s", "6", "arrivals.rate_per_s differs"},
         {"platform.initial", "{\"f\":5}", "platform.initial.f differs"},
@@ -402,8 +396,8 @@ CASE(other_experiments_are_refused_by_the_first_key_that_differs)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         PAIR pair =
-            pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].value), 1, 0, false);
-        refused(&pair, cases[c].says);
+            pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].text), 1, 0, false);
+        refused(&pair, cases[c].words);
     }
 }
 
@@ -441,7 +435,6 @@ typedef bool print(const struct comparison *against, FILE *out, struct error *er
 
 static char *printed(const struct comparison *against, print *function)
 {
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     assert_true(function(against, out, hear()));
     assert_int_equal(fclose(out), 0);
@@ -471,8 +464,7 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
             commas += *at == ',';
         assert_int_equal(commas, 14);
     }
-    JSON *root = cJSON_Parse(object);
-    assert_non_null(root);
+    JSON *root = must(cJSON_Parse(object));
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(root, "gpu")));
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "runs"), 0);
     const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "all"), 0);
@@ -497,10 +489,9 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 
 static char *file_read(const char *path)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     char *text = NULL;
     size_t size = 0;
-    assert_non_null(file);
     assert_true(getdelim(&text, &size, '\0', file) > 0);
     assert_int_equal(fclose(file), 0);
     return text;

@@ -175,8 +175,7 @@ CASE(the_papers_settings_grow_with_the_cluster)
                                         "workloads/experiments/relaxed-heavy.json"};
     static const struct override many = {"cluster.invokers.0.count", "1000"};
     for (size_t i = 0; i < 3; i++) {
-        EXPERIMENT *e = experiment_load(paths[i], &many, 1, hear());
-        assert_non_null(e);
+        EXPERIMENT *e = must(experiment_load(paths[i], &many, 1, hear()));
         for (size_t f = 0; f < e->workload.function_count; f++)
             assert_int_equal(e->platform.initial_counts[f], 5000);
     }
@@ -198,8 +197,7 @@ static bool look_decide(void *policy_state, struct platform *platform)
 
 CASE(each_invoker_holds_its_own)
 {
-    fifo = policy_find("fifo", NULL);
-    assert_non_null(fifo);
+    fifo = must(policy_find("fifo", NULL));
     struct policy look = *fifo;
     look.decide = look_decide;
     looked = false;

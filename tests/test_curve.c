@@ -18,8 +18,7 @@ struct made {
 
 static struct made *made_create(void)
 {
-    struct made *made = calloc(1, sizeof *made);
-    assert_non_null(made);
+    struct made *made = must(calloc(1, sizeof *made));
     made->results.path = (char *)"made-up.h5";
     made->results.runs = made->runs;
     return made;
@@ -144,8 +143,7 @@ CASE(with_one_seed_the_value_alone_is_compared)
  * value up to v the limit is below the interval. */
 CASE(the_end_is_that_of_the_definition)
 {
-    gsl_rng *random = seeded(0);
-    assert_non_null(random);
+    gsl_rng *random = must(seeded(0));
     for (int trial = 0; trial < 200; trial++) {
         OWNED(made_free) struct made *made = made_create();
         const size_t values = 3 + gsl_rng_uniform_int(random, 5);
@@ -254,7 +252,6 @@ typedef bool print_function(const struct report *, FILE *, struct error *);
 
 static char *printed(const struct made *made, print_function *print)
 {
-    char *text = NULL;
     assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
     MEMORY_STREAM(out, text);
     assert_true(print(made->report, out, hear()));

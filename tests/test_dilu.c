@@ -56,10 +56,9 @@ static bool search_all(const struct dilu_grid *grid, double bound, struct dilu_p
 /* The 60 points of a model. */
 static struct dilu_grid measured(const char *model, struct dilu_point points[MODEL_POINTS])
 {
-    FILE *file = fopen("traces/profiles/raw/dilu/dilu_all.csv", "r");
+    FILE *file = must(fopen("traces/profiles/raw/dilu/dilu_all.csv", "r"));
     char line[256];
     size_t found = 0;
-    assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
         char *rest = line;
         if (strcmp(strsep(&rest, ","), model) != 0)
@@ -349,9 +348,8 @@ static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 
 
 CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_window window;
-    dilu_window_init(&window, &arena, 40);
+    dilu_window_init(&window, suite_arena(), 40);
     for (int i = 0; i < 19; i++)
         dilu_window_add(&window, 11);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
@@ -629,8 +627,7 @@ static const struct policy *watched(bool hasty)
     memset(counts, 0, sizeof counts);
     free(parameters);
     const size_t count = keys_count(policy.parameters) + 1;
-    parameters = calloc(count, sizeof *parameters);
-    assert_non_null(parameters);
+    parameters = must(calloc(count, sizeof *parameters));
     memcpy(parameters, policy.parameters, count * sizeof *parameters);
     for (size_t i = 0; i + 1 < count; i++)
         if (hasty &&

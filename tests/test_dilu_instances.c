@@ -51,8 +51,7 @@ static void trace_write(const struct event *events, size_t count)
     static const char *const types[] = {
         [DILU_INFERENCE] = "inference", [DILU_LLM] = "llm-inference", [DILU_TRAINING] = "training"};
     static struct dilu_job jobs[JOBS];
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(trace_path, "w"));
     for (size_t e = 0; e < count; e++) {
         const struct event *event = &events[e];
         if (event->start)

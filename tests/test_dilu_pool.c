@@ -139,7 +139,6 @@ CASE(the_pool_stays_within_its_bounds)
  * still has room and a better score. */
 CASE(a_function_follows_the_training_that_it_runs_beside)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     const struct dilu_job gang = {
         .kind = DILU_TRAINING, .gpus = 2, .request = 0.4, .limit = 0.6, .memory = 10};
@@ -147,7 +146,7 @@ CASE(a_function_follows_the_training_that_it_runs_beside)
         .function = 7, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
     const struct dilu_job other = {
         .function = 8, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
-    dilu_pool_init(&pool, &arena, &rules[DILU_WHOLE], 2, 4, 40);
+    dilu_pool_init(&pool, suite_arena(), &rules[DILU_WHOLE], 2, 4, 40);
     (void)dilu_pool_start(&pool, &gang);
     uint32_t instance = dilu_pool_start(&pool, &own);
     assert_int_equal(pool.placed[instance].gpus[0], 0);

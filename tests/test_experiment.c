@@ -43,8 +43,8 @@ static const char profiled[] =
 
 static struct experiment *parse(const char *text, const struct override *overrides, size_t count)
 {
-    struct experiment *experiment = experiment_parse(text, "e.json", ".", overrides, count, hear());
-    assert_good(experiment != NULL);
+    struct experiment *experiment =
+        must(experiment_parse(text, "e.json", ".", overrides, count, hear()));
     return experiment;
 }
 
@@ -232,8 +232,7 @@ CASE(the_papers_settings_are_read_as_published)
                     {"workloads/experiments/relaxed-heavy.json", 1.2, 10, 16.8}};
     for (size_t i = 0; i < 3; i++) {
         OWNED(experiment_free)
-        struct experiment *e = experiment_load(settings[i].path, NULL, 0, hear());
-        assert_good(e != NULL);
+        struct experiment *e = must(experiment_load(settings[i].path, NULL, 0, hear()));
         assert_int_equal(e->workload.application_count, 4);
         assert_int_equal(e->workload.function_count, 6);
         assert_int_equal(e->workload.cluster.invoker_count, 16);
@@ -372,8 +371,7 @@ CASE(overrides_reach_into_files_arrays_and_new_objects)
         {"platform.noise.cv", "0.25"},          {"policy.params.method", "frontier"},
         {"slo.image-classification.ms", "123"}, {"seed", "42"}};
     struct experiment *e =
-        experiment_load("workloads/experiments/strict-light.json", overrides, 6, hear());
-    assert_good(e != NULL);
+        must(experiment_load("workloads/experiments/strict-light.json", overrides, 6, hear()));
     assert_close(e->workload.cluster.vcpu_hour_usd, 1.5);
     assert_close(e->workload.applications[0].weight, 5.0 / 8);
     assert_close(e->platform.noise_cv, 0.25);
@@ -533,8 +531,8 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
     assert_bad_input(experiment_load(path[3], NULL, 0, hear()),
                      "cluster: file \"cluster.json\" does not exist");
     assert_int_equal(setenv("ESGSIM_DATA", path[0], 1), 0);
-    OWNED(experiment_free) struct experiment *split = experiment_load(path[3], NULL, 0, hear());
-    assert_good(split != NULL);
+    OWNED(experiment_free)
+    struct experiment *split = must(experiment_load(path[3], NULL, 0, hear()));
     OWNED(experiment_free) struct experiment *whole = parse(plain, NULL, 0);
     assert_string_equal(split->hash, whole->hash);
     /* A fault is told with the file to mend. */
@@ -553,8 +551,7 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
 CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
     size_t files = 0;
-    STRING *table = json_read_text("tests/corpus/loaders.md", NULL, hear());
-    assert_non_null(table);
+    STRING *table = must(json_read_text("tests/corpus/loaders.md", NULL, hear()));
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {

@@ -62,8 +62,7 @@ static void record(const char *json, const struct policy *policy, struct recorde
     EXPERIMENT *experiment = load(json);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
-    struct store *store = store_create(recorded->path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(recorded->path, hear()));
     assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
     assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
@@ -136,8 +135,7 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     record_by_hand("all", &recorded);
     assert_non_null(recorded.record);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, hear());
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     assert_int_equal(told->stage_count, 2);
     const sim_time_t *a = told->stages[0].time.parts, *b = told->stages[1].time.parts;
     assert_ms(a[PART_vcpus], 81);
@@ -173,8 +171,7 @@ CASE(room_on_a_gpu_of_another_kind_is_no_room)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_changed("all", add_a_faster_gpu, &recorded);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, hear());
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     assert_ms(told->stages[0].time.parts[PART_vcpus], 81);
     assert_ms(total(&told->stages[0].time), 182);
     arena_home_free(told);
@@ -185,8 +182,7 @@ CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 1, hear());
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 1, hear()));
     const sim_time_t *a = told->stages[0].time.parts;
     assert_ms(a[PART_deciding], 1);
     assert_ms(a[PART_cold], 300);
@@ -206,12 +202,10 @@ CASE(the_words_are_those_of_the_golden_file)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     for (uint64_t request = 0; request < 3; request++) {
         struct explanation *told =
-            explanation_build(&recorded.results->runs[0], recorded.record, request, hear());
-        assert_non_null(told);
+            must(explanation_build(&recorded.results->runs[0], recorded.record, request, hear()));
         explanation_text(told, out);
         arena_home_free(told);
     }
@@ -234,8 +228,7 @@ CASE(the_chart_holds_the_same_times)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, hear());
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     struct chart chart;
     explanation_chart(told, &chart);
     assert_int_equal(chart.row_count, 2);
@@ -258,10 +251,8 @@ CASE(the_json_holds_the_same_figures)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, hear());
-    assert_non_null(told);
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
+    OWNED_STREAM(out, text);
     assert_true(explanation_json(told, out, hear()));
     fclose(out);
     JSON *root = cJSON_Parse(text);
@@ -278,8 +269,7 @@ CASE(the_latest_are_listed_first)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     const struct summary_row *run = &recorded.results->runs[0];
     assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, hear()));
     assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, hear()));
@@ -366,9 +356,8 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
         record(json, policy_find(policies[number], hear()), &recorded);
         assert_non_null(recorded.record);
         for (uint64_t request = 0; request < 400; request += 3) {
-            struct explanation *told =
-                explanation_build(&recorded.results->runs[0], recorded.record, request, hear());
-            assert_non_null(told);
+            struct explanation *told = must(
+                explanation_build(&recorded.results->runs[0], recorded.record, request, hear()));
             check_told(told);
             arena_home_free(told);
         }

@@ -394,9 +394,7 @@ CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
 
 CASE(bad_failures_are_refused_by_key)
 {
-    static const struct {
-        const char *failures, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"'mtbf_s': 5", "\"mtbf_s\" and \"mttr_s\""},
         {"", "\"mtbf_s\" and \"mttr_s\""},
         {"'mtbf_s': 5, 'mttr_s': 1, 'outages': [[0, 1, 2]]", "or else \"outages\""},
@@ -407,8 +405,8 @@ CASE(bad_failures_are_refused_by_key)
         {"'mtbf_s': 0, 'mttr_s': 1", "platform.failures.mtbf_s"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const char *json = world_of("0,a,0,9,1\n", 2, "", cases[c].failures);
-        assert_text_refused(json, NULL, NULL, cases[c].message);
+        const char *json = world_of("0,a,0,9,1\n", 2, "", cases[c].text);
+        assert_text_refused(json, NULL, NULL, cases[c].words);
     }
 }
 

@@ -171,10 +171,9 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
  * only. */
 CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
-    rectangles_init(&plane, &arena, 100, 7);
+    rectangles_init(&plane, suite_arena(), 100, 7);
     assert_true(rectangles_place(&plane, (struct rectangle){0, 0, 60, 4}, 1));
     assert_int_equal(plane.free_count, 2);
     assert_true(rectangles_find(&plane, 40, 3, RECTANGLE_BEST_AREA, &fit));
@@ -291,8 +290,7 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
         const uint32_t max_batch = 1 + pick(rng, 4);
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, hear());
-        assert_non_null(planner);
+            must(planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, hear()));
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const sim_time_t budget = (sim_time_t)(gsl_rng_uniform(rng) * 150e6);
             struct candidate candidates[4 * 4 * QUOTAS];
@@ -413,8 +411,8 @@ CASE(tokens_give_what_the_fluid_says)
             left -= request;
         }
         assert_true(tokens_fluid(4, pods, count, rates));
-        OWNED(tokens_destroy) struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
-        assert_non_null(tokens);
+        OWNED(tokens_destroy)
+        struct tokens *tokens = must(tokens_create(4, pods, count, TOKENS_WINDOW));
         for (sim_time_t t = SIM_MS; t <= 2 * SIM_S; t += 5 * SIM_MS) {
             tokens_run(tokens, t);
             assert_true(tokens_load(tokens) <= 4);
@@ -438,8 +436,7 @@ CASE(tokens_give_what_the_fluid_says)
 CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 {
     const struct token_pod pods[] = {{7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}};
-    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
-    assert_non_null(tokens);
+    OWNED(tokens_destroy) struct tokens *tokens = must(tokens_create(7, pods, 4, TOKENS_WINDOW));
     tokens_run(tokens, 4 * SIM_S);
     for (size_t i = 0; i < 4; i++)
         assert_true(fabs(sim_to_s(tokens_held(tokens, i)) - 1) < 0.01);
@@ -453,8 +450,7 @@ CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 CASE(a_pod_at_its_limit_waits_though_the_gpu_is_free)
 {
     const struct token_pod pod = {3, 0.4, 0.4};
-    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
-    assert_non_null(tokens);
+    OWNED(tokens_destroy) struct tokens *tokens = must(tokens_create(7, &pod, 1, TOKENS_WINDOW));
     tokens_run(tokens, 4 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0)) / 4 - 0.4) < 0.01);
     assert_true(tokens_used(tokens, 0) <= 16 * SIM_MS);

@@ -298,9 +298,7 @@ CASE(ties_are_drawn_and_models_of_gpu_are_respected)
 
 CASE(what_fgd_cannot_place_is_refused)
 {
-    static const struct {
-        const char *json, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
          "'workloads/models/muri-v100.json', 'arrivals': {'process': 'trace', 'file': "
          "'traces/trainings/muri_trace3.csv.gz'}}, 'policy': {'name': 'fgd'}}",
@@ -313,8 +311,8 @@ CASE(what_fgd_cannot_place_is_refused)
          "{'name': 'sjf'}}",
          "without a GPU"}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        assert_bad_input(run_recorded(cases[c].json, NULL, NULL, 0, NULL, anew(), hear()),
-                         cases[c].message);
+        assert_bad_input(run_recorded(cases[c].text, NULL, NULL, 0, NULL, anew(), hear()),
+                         cases[c].words);
     }
 }
 

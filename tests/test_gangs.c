@@ -78,8 +78,7 @@ static const char *training_rules = ""; /* further keys of "training" */
 static void run_specs(const struct spec *specs, size_t count, const char *cluster,
                       const char *policy)
 {
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(trace_path, "w"));
     for (size_t i = 0; i < count; i++)
         assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
                             specs[i].iterations, specs[i].gpus) > 0);

@@ -104,8 +104,7 @@ CASE(what_the_least_leaves_goes_to_the_rest)
     static const double gpus[] = {1, 1};
     struct gavel_class classes[2] = {{.count = 2, .gpus = 1, .rates = {1, 0}},
                                      {.count = 1, .gpus = 1, .rates = {0, 1}}};
-    CLOSED(arena_clear) struct arena arena = {0};
-    gavel_share(&arena, false, classes, 2, gpus, 2);
+    gavel_share(suite_arena(), false, classes, 2, gpus, 2);
     assert_true(fabs(classes[0].shares[0] - 0.5) < 1e-9);
     assert_true(fabs(classes[1].shares[1] - 1) < 1e-9);
 }
@@ -201,25 +200,24 @@ static bool misplace(void *state, struct platform *platform)
 
 CASE(the_platform_refuses_other_models_and_too_large_gangs)
 {
-    static const struct {
-        const char *row, *message;
-    } cases[] = {{"0,1,a,9,B|C", "a GPU of a model that its gpu_types lack"},
-                 {"0,1,a,9,B|C", "it does not choose among models of GPU"},
-                 {"0,5,a,9,B", "needs 0 MB on each of 5 GPUs of its gpu_types, and 4 GPUs"}};
+    static const struct refusal cases[] = {
+        {"0,1,a,9,B|C", "a GPU of a model that its gpu_types lack"},
+        {"0,1,a,9,B|C", "it does not choose among models of GPU"},
+        {"0,5,a,9,B", "needs 0 MB on each of 5 GPUs of its gpu_types, and 4 GPUs"}};
     POLICY(wrong, .decide = misplace, .refuses_gang = refuse_nothing, .serves = SERVES_TRAININGS);
     POLICY(blind, .decide = misplace, .serves = SERVES_TRAININGS);
     for (unsigned c = 0; c < 3; c++) {
         char path[] = "/tmp/gavel-XXXXXX", json[2048];
         FILE *trace = fdopen(mkstemp(path), "w");
-        fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].row);
+        fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].text);
         (void)fclose(trace);
         (void)snprintf(json, sizeof json, TYPED("%s", "fifo"), path);
         if (c < 2) {
             assert_false(
                 run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, anew(), hear()));
-            assert_non_null(strstr(heard.message, cases[c].message));
+            assert_non_null(strstr(heard.message, cases[c].words));
         } else {
-            assert_text_refused(json, NULL, NULL, cases[c].message);
+            assert_text_refused(json, NULL, NULL, cases[c].words);
         }
         unlink(path);
     }

@@ -250,9 +250,7 @@ CASE(every_plan_keeps_its_promises)
 
 static const struct policy *gpulet(void)
 {
-    const struct policy *policy = policy_find("gpulet", hear());
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("gpulet", hear()));
 }
 
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)

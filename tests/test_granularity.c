@@ -100,8 +100,7 @@ CASE(a_configuration_that_no_gpu_can_hold_is_left_out)
     STRING *text = json_requote(strdup(THREE(NOISY("0"), NONE)));
     const struct override overrides[] = {{"cluster.invokers.0.gpus.0.memory_mb", "1300"},
                                          {"granularity", "fused"}};
-    EXPERIMENT *fused = experiment_parse(text, "e.json", ".", overrides, 2, hear());
-    assert_good(fused != NULL);
+    EXPERIMENT *fused = must(experiment_parse(text, "e.json", ".", overrides, 2, hear()));
     assert_int_equal(fused->workload.functions[0].configuration_count, 2); /* batch 1 */
     assert_null(cell_of(&fused->workload.functions[0], 2, 1, 1));
 }

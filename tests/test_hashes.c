@@ -30,8 +30,7 @@ CASE(hashes_are_as_in_the_list)
     glob_t files;
     assert_int_equal(glob("workloads/experiments/*.json", 0, NULL, &files), 0);
     assert_int_equal(glob("workloads/experiments/*/*.json", GLOB_APPEND, NULL, &files), 0);
-    FILE *list = fopen("tests/hashes.txt", "r");
-    assert_non_null(list);
+    FILE *list = must(fopen("tests/hashes.txt", "r"));
     char then[LINE], now[LINE];
     int unlike = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {

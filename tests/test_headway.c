@@ -92,8 +92,7 @@ static struct suffix *suffix_of(const struct planned *world, struct arena *arena
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
     struct suffix *suffix =
-        suffix_create(arena, &world->workload, &world->settings, &inputs, hear());
-    assert_good(suffix != NULL);
+        must(suffix_create(arena, &world->workload, &world->settings, &inputs, hear()));
     return suffix;
 }
 
@@ -158,10 +157,9 @@ static double exhaust(const struct planned *world, enum objective objective, siz
 static void check_options(const struct planned *world, const struct suffix *suffix, size_t s,
                           enum objective objective, const sim_time_t *left, uint32_t length)
 {
-    OWNED(free) struct option *options = calloc(suffix_room(suffix), sizeof *options);
+    OWNED(free) struct option *options = must(calloc(suffix_room(suffix), sizeof *options));
     uint64_t examined = 0;
     double price[CONFIGURATIONS];
-    assert_non_null(options);
     const size_t count =
         suffix_options(suffix, objective, 0, (uint32_t)s, left, length, options, &examined);
     for (size_t k = 0; k < CONFIGURATIONS; k++)
@@ -191,8 +189,7 @@ static void check_options(const struct planned *world, const struct suffix *suff
 CASE(options_equal_exhaustive_search_for_both_objectives)
 {
     uint64_t state = 7;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, i % 4 == 3);
         CLOSED(arena_clear) struct arena arena = {0};
@@ -214,8 +211,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
 CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
     uint64_t state = 11;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
@@ -253,11 +249,9 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     world_fill(world, &state, true);
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct suffix *suffix = suffix_of(world, &arena);
+    struct suffix *suffix = suffix_of(world, suite_arena());
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     for (size_t share = 0; share <= UNITS; share++)
@@ -300,9 +294,7 @@ CASE(few_observations_weigh_as_in_the_arithmetic_mean)
 
 static const struct policy *headway(void)
 {
-    const struct policy *policy = policy_find("headway", NULL);
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("headway", NULL));
 }
 
 CASE(it_serves_random_worlds_twice_alike)
@@ -410,8 +402,7 @@ static const struct {
 CASE(with_every_step_off_it_is_a_plain_planner)
 {
     const struct policy *policy = headway();
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     for (uint64_t world = 1; world < 9; world += 2) {
         char *json = world_random(world, true);
         /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */

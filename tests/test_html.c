@@ -171,8 +171,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
 {
     char *text = NULL;
     size_t size = 0;
-    RESULTS *results = fixture_results(runs, count);
-    assert_non_null(results);
+    RESULTS *results = must(fixture_results(runs, count));
     if (trained)
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : arena_text(results->arena, "%s", made_by);
@@ -183,8 +182,8 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
     if (reference != NULL)
         report_judge(report, reference);
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", hear());
-    assert_non_null(assumptions);
+    struct assumptions *assumptions =
+        must(assumptions_load("results/page/assumptions.json", hear()));
     const struct page_figure figures[] = {
         {report->scenario_count > 0 ? report->scenarios[0].title : "", "hit-rate",
          "of <it> & \"that\"", "panel,value\n1,<2\n"},
@@ -390,8 +389,7 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 
 CASE(what_is_no_text_of_a_page_is_replaced)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     html_text(out, "a\x01"
                    "b\xc3"
                    "c\xff");

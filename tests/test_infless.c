@@ -33,15 +33,13 @@ static int compare_rows(const void *left, const void *right)
  * the 9999 sentinel are no configurations. */
 static void table_load(struct table *table, const char *model)
 {
-    FILE *file = fopen(TABLE, "r");
+    FILE *file = must(fopen(TABLE, "r"));
     char line[160];
-    assert_non_null(file);
     memset(table, 0, sizeof *table);
     table->function.configurations = table->rows;
     table->function.gpus = &table->gpu;
     while (fgets(line, sizeof line, file) != NULL) {
-        char *rest = strchr(line, ',');
-        assert_non_null(rest);
+        char *rest = must(strchr(line, ','));
         *rest++ = '\0';
         if (strcmp(line, model) != 0)
             continue;
@@ -719,8 +717,7 @@ static bool watched_decide(void *state, struct platform *platform)
 
 static struct policy watch(void)
 {
-    inner = policy_find("infless", hear());
-    assert_good(inner != NULL);
+    inner = must(policy_find("infless", hear()));
     struct policy watched = *inner;
     watched.init = watched_init;
     watched.decide = watched_decide;
@@ -745,8 +742,7 @@ static struct policy watch_paper(void)
 /* An SLO that leaves time for batches to fill. */
 static void relax(char *json)
 {
-    char *factor = strstr(json, "\"slo\":{\"factor\":");
-    assert_non_null(factor);
+    char *factor = must(strstr(json, "\"slo\":{\"factor\":"));
     factor += strlen("\"slo\":{\"factor\":");
     assert_true(factor[1] == '.' && factor[4] == '}');
     *factor = '6';
@@ -774,8 +770,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
                                                  {"scale_s", 0.1},
                                                  {"window_s", 1},
                                                  {"first", 1}};
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     uint64_t taken = 0;
     uint64_t failed = 0;
     uint64_t largest = 0;

@@ -515,8 +515,7 @@ static double search_laws(struct search *search, bool product, const char *what)
 
 static struct search *search_make(void)
 {
-    struct search *search = calloc(1, sizeof *search);
-    assert_non_null(search);
+    struct search *search = must(calloc(1, sizeof *search));
     for (size_t i = 0; i <= TERMS_MOST; i++) {
         search->normal[i] = gsl_matrix_alloc(1 + i, 1 + i);
         search->sum[i] = gsl_vector_alloc(1 + i);

@@ -96,8 +96,7 @@ static struct coverage coverage_of(const char *path, double slo_ms, double truth
                                          {"slo.ms", slo},
                                          {"requests", "1000"},
                                          {"warmup_requests", "500"}};
-    EXPERIMENT *experiment = experiment_load(path, overrides, 4, hear());
-    assert_good(experiment != NULL);
+    EXPERIMENT *experiment = must(experiment_load(path, overrides, 4, hear()));
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     for (size_t sweep = 0; sweep < sweeps; sweep++) {
         double rates[10], worth[10];

@@ -14,8 +14,7 @@ static void assert_refused(const char *text, const char *fragment)
 
 static void assert_accepted(const char *text)
 {
-    JSON *root = json_parse(text, "f.json", hear());
-    assert_good(root != NULL);
+    JSON *root = must(json_parse(text, "f.json", hear()));
 }
 
 CASE(syntax_errors_are_told_by_line_and_column)
@@ -131,8 +130,7 @@ CASE(a_key_given_twice_is_refused_at_any_depth)
 CASE(an_unknown_key_is_answered_with_the_nearest)
 {
     static const char *const keys[] = {"requests", "seed", NULL};
-    JSON *root = json_parse("{\"a\":[{\"reqests\":1}]}", "f.json", hear());
-    assert_non_null(root);
+    JSON *root = must(json_parse("{\"a\":[{\"reqests\":1}]}", "f.json", hear()));
     struct json_value value = json_root("f.json", root);
     struct json_value array;
     assert_true(json_child(&value, "a", &array));

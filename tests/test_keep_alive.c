@@ -195,8 +195,7 @@ static int compare_times(const void *a, const void *b)
  * where none is. */
 static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
 {
-    OWNED(free) sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
-    assert_non_null(sorted);
+    OWNED(free) sim_time_t *sorted = must(malloc((count + 1) * sizeof *sorted));
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (idle[i] < 240 * SIM_S)
@@ -585,8 +584,7 @@ static void cache_trace(const struct cache *cache, char *path)
 static void cache_world(const struct cache *cache, bool gpu, const char *path, char *json,
                         size_t size)
 {
-    FILE *text = fmemopen(json, size, "w");
-    assert_non_null(text);
+    FILE *text = must(fmemopen(json, size, "w"));
     fprintf(text,
             "{'cluster':{'invokers':[{'count':1,'vcpus':4,'memory_mb':%g,'gpus':["
             "{'model':'test','sharing':'mps','units':4,'memory_mb':%g}]}]},",
@@ -631,8 +629,7 @@ CASE(evictions_are_those_of_a_naive_cache)
 {
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
-    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(cache);
+    OWNED(free) struct cache *cache = must(calloc(1, sizeof *cache));
     size_t misses[5] = {0}, compared = 0;
     for (uint64_t number = 0; number < 12; number++) {
         cache_draw(cache, number, false);
@@ -664,8 +661,7 @@ CASE(evictions_are_those_of_a_naive_cache)
 CASE(more_memory_never_costs_lru_a_hit)
 {
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
-    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(cache);
+    OWNED(free) struct cache *cache = must(calloc(1, sizeof *cache));
     size_t gained = 0;
     for (uint64_t number = 0; number < 3; number++) {
         cache_draw(cache, number, true);
@@ -817,11 +813,10 @@ CASE(every_module_is_found_and_its_table_is_sound)
 CASE(the_settings_of_the_shipped_sweep_name_their_keep_alive)
 {
     OWNED(sweep_free)
-    struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, hear());
-    assert_non_null(sweep);
+    struct sweep *sweep =
+        must(sweep_load("workloads/experiments/keep-alive.json", NULL, 0, hear()));
     assert_string_equal(sweep->runs[0].label, "setting=none policy.name=esg");
-    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, hear());
-    assert_non_null(experiment);
+    EXPERIMENT *experiment = must(sweep_experiment(sweep, sweep->run_count - 1, hear()));
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
 }
 

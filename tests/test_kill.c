@@ -58,8 +58,7 @@ static void nap(double seconds)
 static int files_count(const char *folder)
 {
     int count = -2; /* . and .. */
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
+    DIR *listing = must(opendir(folder));
     while (readdir(listing) != NULL)
         count++;
     (void)closedir(listing);
@@ -144,8 +143,7 @@ struct records {
 static void part_read(const char *path, long part, struct records *records)
 {
     assert_true(seal_is_whole(path));
-    struct run_source *source = run_source_open(path, hear());
-    assert_non_null(source);
+    struct run_source *source = must(run_source_open(path, hear()));
     const struct results *results = run_source_results(source);
     const hid_t access = hdf5_access(), file = H5Fopen(path, H5F_ACC_RDONLY, access);
     (void)H5Pclose(access);

@@ -424,8 +424,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
-    FILE *trace = open_memstream(&text, &size);
-    assert_non_null(trace);
+    FILE *trace = must(open_memstream(&text, &size));
     (void)fputs("time_ms,application\n", trace);
     for (size_t i = 0; i < mixed->request_count; i++) {
         const struct request_row *row = &mixed->requests[i];
@@ -613,8 +612,7 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
                                "},'requests':20,'warmup_requests':0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(e, &values, hear());
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_resolve(e, &values, hear()));
     planned = taken = 0;
     assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */

@@ -147,8 +147,7 @@ static void read_as_requests(const struct spelt *table, const char *path,
     const struct trace_columns columns = {.time = "A", .unit = "s", .table = options};
     const struct trace_view view = {.columns = &columns};
     struct trace_record record;
-    struct trace_reader *reader = trace_open_view(path, NULL, 1, &view, hear());
-    assert_good(reader != NULL);
+    struct trace_reader *reader = must(trace_open_view(path, NULL, 1, &view, hear()));
     for (size_t r = 0; r < table->rows; r++) {
         assert_true(trace_next(reader, &record, hear()));
         assert_int_equal(record.time / SIM_S, strtol(table->fields[r][0], NULL, 10) -
@@ -165,8 +164,8 @@ static void read_as_trainings(const struct spelt *table, const char *path,
     const struct training_columns columns = {
         .names = {"#1", "B", [TRAINING_ROLE_DURATION] = "C"}, .unit = "s", .foreign = true};
     const struct training_source source = {.table = options};
-    struct training_trace *trace = training_trace_read_view(path, NULL, &columns, &source, hear());
-    assert_good(trace != NULL);
+    struct training_trace *trace =
+        must(training_trace_read_view(path, NULL, &columns, &source, hear()));
     assert_int_equal(trace->count, table->rows);
     for (size_t r = 0; r < table->rows; r++) {
         assert_int_equal(trace->rows[r].gpus, strtol(table->fields[r][1], NULL, 10));

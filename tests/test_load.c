@@ -70,8 +70,7 @@ CASE(a_gpu_of_twice_the_speed_counts_twice)
 static struct experiment *load_with_slo(const char *slo)
 {
     char *text = strdup(WORLD(INVOKERS("4", "16", "1"), POISSON("0.5"))), *json = NULL;
-    char *rest = strstr(text, "\"policy\"");
-    assert_non_null(rest);
+    char *rest = must(strstr(text, "\"policy\""));
     *rest = '\0';
     assert_true(
         asprintf(&json, "%s\"slo\":%s,\"policy\"%s", text, slo, rest + strlen("\"policy\"")) > 0);
@@ -112,10 +111,8 @@ CASE(the_load_of_the_theory_experiments_is_theirs)
         char *path = formatted("workloads/experiments/theory/%s.json", theory[i].file);
         char *value = formatted("{\"process\":\"poisson\",\"load\":%s}", theory[i].load);
         const struct override override = {"arrivals", value};
-        EXPERIMENT *given = experiment_load(path, NULL, 0, hear());
-        EXPERIMENT *by_load = experiment_load(path, &override, 1, hear());
-        assert_non_null(given);
-        assert_non_null(by_load);
+        EXPERIMENT *given = must(experiment_load(path, NULL, 0, hear()));
+        EXPERIMENT *by_load = must(experiment_load(path, &override, 1, hear()));
         assert_relative(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s, 1e-12);
     }
 }
@@ -173,25 +170,21 @@ CASE(a_load_scales_intervals_and_states)
 /* The canonical form holds what decides the run: the rate. */
 CASE(a_load_and_its_rate_are_one_experiment)
 {
-    EXPERIMENT *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
-                                           "e.json", ".", NULL, 0, hear());
-    assert_non_null(by_load);
+    EXPERIMENT *by_load = must(experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
+                                                "e.json", ".", NULL, 0, hear()));
     char *rate = formatted("%.17g", by_load->arrivals.rate_per_s);
     assert_null(strstr(by_load->resolved_json, "\"load\""));
     STRING *value = NULL;
     assert_true(asprintf(&value, "{\"process\":\"poisson\",\"rate_per_s\":%s}", rate) > 0);
     const struct override override = {"arrivals", value};
-    EXPERIMENT *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json",
-                                           ".", &override, 1, hear());
-    assert_non_null(by_rate);
+    EXPERIMENT *by_rate = must(experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")),
+                                                "e.json", ".", &override, 1, hear()));
     assert_string_equal(by_rate->hash, by_load->hash);
 }
 
 CASE(a_load_that_cannot_be_set_is_refused)
 {
-    static const struct {
-        const char *arrivals, *fragment;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"{\"process\":\"poisson\",\"rate_per_s\":3,\"load\":1}",
          "arrivals: has both \"load\" and \"rate_per_s\"; keep one"},
         {"{\"process\":\"closed\",\"users\":3,\"think_ms\":1,\"load\":1}", "change \"users\""},
@@ -205,7 +198,7 @@ CASE(a_load_that_cannot_be_set_is_refused)
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         assert_text_refused(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "arrivals",
-                            faults[i].arrivals, faults[i].fragment);
+                            faults[i].text, faults[i].words);
     }
 }
 
@@ -233,13 +226,11 @@ CASE(a_swept_load_names_its_runs)
         "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
                            POISSON("1")) ","
                                          "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
-    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, hear());
+    OWNED(sweep_free) struct sweep *sweep = must(sweep_load(path, NULL, 0, hear()));
     unlink(path);
-    assert_non_null(sweep);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
-        EXPERIMENT *experiment = sweep_experiment(sweep, r, hear());
-        assert_non_null(experiment);
+        EXPERIMENT *experiment = must(sweep_experiment(sweep, r, hear()));
         assert_string_equal(sweep->runs[r].label,
                             r < 2 ? "arrivals.load=0.2" : "arrivals.load=1.2");
         assert_relative(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060, 1e-12);

@@ -18,14 +18,11 @@ static struct muri_training *read_trace(const char *path, size_t *count)
     struct training_models *models =
         training_models_read("workloads/models/muri-v100.json", hear());
     OWNED(training_trace_free)
-    struct training_trace *trace = training_trace_read(path, "muri", hear());
+    struct training_trace *trace = must(training_trace_read(path, "muri", hear()));
     assert_non_null(models);
-    assert_non_null(trace);
-    struct training_spec *specs = trainings_from_trace(trace, path, models, &draw, 1, hear());
+    struct training_spec *specs = must(trainings_from_trace(trace, path, models, &draw, 1, hear()));
     *count = trace->count;
-    struct muri_training *trainings = calloc(*count, sizeof *trainings);
-    assert_non_null(specs);
-    assert_non_null(trainings);
+    struct muri_training *trainings = must(calloc(*count, sizeof *trainings));
     for (size_t i = 0; i < *count; i++)
         trainings[i] = (struct muri_training){
             .gpus = specs[i].gpus,

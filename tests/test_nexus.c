@@ -362,9 +362,7 @@ CASE(split_of_any_dag_is_sound_and_of_trees_the_best)
 
 static const struct policy *nexus(void)
 {
-    const struct policy *policy = policy_find("nexus", hear());
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("nexus", hear()));
 }
 
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
@@ -386,11 +384,9 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
 CASE(refusing_keeps_serving_in_time_under_overload)
 {
-    STRING *json = malloc(sizeof diamond + 16);
-    assert_non_null(json);
+    STRING *json = must(malloc(sizeof diamond + 16));
     memcpy(json, diamond, sizeof diamond);
-    char *slo = strstr(json, "\"factor\":1.2");
-    assert_non_null(slo);
+    char *slo = must(strstr(json, "\"factor\":1.2"));
     memcpy(slo, "\"factor\":2.0", 12);
     double hits[2];
     for (int off = 0; off < 2; off++) {

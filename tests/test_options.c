@@ -193,9 +193,7 @@ CASE(what_is_not_given_keeps_its_default)
 
 CASE(every_fault_of_the_command_line_is_told_by_name)
 {
-    static const struct {
-        const char *line, *told;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"walk", "walk: FROM is missing; usage: esgsim walk FROM [VIA…] --to PLACE [--far] "},
         {"walk home", "walk: --to PLACE is missing; usage: "},
         {"walk home --to", "walk: --to lacks its value PLACE; usage: "},
@@ -220,10 +218,10 @@ CASE(every_fault_of_the_command_line_is_told_by_name)
         char *argv[WORDS_MOST];
         int argc;
         struct walk walk;
-        char *line = formatted("%s", cases[i].line);
+        char *line = formatted("%s", cases[i].text);
         assert_bad_input(parse(&command_walk, line, &argc, argv, &walk, hear()), "");
-        if (strncmp(heard.message, cases[i].told, strlen(cases[i].told)) != 0)
-            fail_msg("%s: %s", cases[i].line, heard.message);
+        if (strncmp(heard.message, cases[i].words, strlen(cases[i].words)) != 0)
+            fail_msg("%s: %s", cases[i].text, heard.message);
     }
 }
 

@@ -66,8 +66,7 @@ static struct orion_model *model_of(struct world *world, struct arena *arena, do
 {
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
-        orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear());
-    assert_good(model);
+        must(orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear()));
     return model;
 }
 
@@ -435,7 +434,6 @@ CASE(requests_are_found_until_removed_and_no_longer)
 {
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
-    CLOSED(arena_clear) struct arena arena = {0};
     struct orion_requests requests = {0};
     bool present[NUMBERS] = {false};
     uint64_t random = 7;
@@ -449,7 +447,7 @@ CASE(requests_are_found_until_removed_and_no_longer)
             orion_requests_remove(&requests, number);
         } else {
             const struct orion_request request = {.number = number, .plan = &plan};
-            orion_requests_add(&requests, &arena, &request);
+            orion_requests_add(&requests, suite_arena(), &request);
         }
         count = present[number] ? count - 1 : count + 1;
         present[number] = !present[number];

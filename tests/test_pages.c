@@ -20,9 +20,7 @@ static const char traces_page[] = "traces/README.md";
 
 static char *page_read(const char *path)
 {
-    char *text = json_read_text(path, NULL, hear());
-    assert_good(text);
-    return text;
+    return must(json_read_text(path, NULL, hear()));
 }
 
 /* ---- The model ------------------------------------------------------------------------------- */
@@ -31,8 +29,8 @@ static char *page_read(const char *path)
 CASE(the_model_page_has_every_assumption_with_its_grade)
 {
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", hear());
-    assert_non_null(assumptions);
+    struct assumptions *assumptions =
+        must(assumptions_load("results/page/assumptions.json", hear()));
     STRING *page = page_read(model_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
@@ -117,11 +115,9 @@ static const char world[] =
 static cJSON *resolve(const struct override *overrides, size_t count)
 {
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(world, "world", ".", overrides, count, hear());
-    assert_good(experiment != NULL);
-    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
-    assert_non_null(resolved);
-    return resolved;
+    struct experiment *experiment =
+        must(experiment_parse(world, "world", ".", overrides, count, hear()));
+    return must(cJSON_Parse(experiment->resolved_json));
 }
 
 /* The value at a dotted key, in which a number counts in an array; NULL where there is none. */
@@ -176,8 +172,7 @@ CASE(defaults_of_the_model_page_are_those_of_the_program)
 {
     JSON *resolved = resolve(NULL, 0);
     STRING *page = page_read(model_page);
-    const char *at = strstr(page, "## Every key of an experiment");
-    assert_non_null(at);
+    const char *at = must(strstr(page, "## Every key of an experiment"));
     char key[64], fallback[64];
     size_t compared = 0;
     while (next_key(&at, key, fallback)) {
@@ -239,8 +234,7 @@ static void check_table(const char *page, const char *place, const struct layout
         fail_msg("%s has no section of %s", results_page, place);
         return;
     }
-    at = strstr(at, "\n|---|");
-    assert_non_null(at);
+    at = must(strstr(at, "\n|---|"));
     at = strchr(at + 1, '\n');
     for (size_t c = 0; c < layout->count; c++) {
         const struct column *column = &layout->columns[c];
@@ -315,8 +309,7 @@ CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
         STRING *text = page_read(formatted("traces/profiles/%s.json", profiles[i]));
         JSON *profile = cJSON_Parse(text);
-        const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
-        assert_non_null(functions);
+        const cJSON *functions = must(cJSON_GetObjectItemCaseSensitive(profile, "functions"));
         check_keys(page, profile, "");
         for (const cJSON *f = functions->child; f != NULL; f = f->next)
             check_keys(page, f, "functions.NAME.");

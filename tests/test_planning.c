@@ -20,8 +20,8 @@ static struct experiment *parse(const char *json, const char *const *pairs)
         assert_true(count < OVERRIDES_MAX);
         overrides[count] = (struct override){pairs[2 * count], pairs[2 * count + 1]};
     }
-    struct experiment *experiment = experiment_parse(json, "w.json", ".", overrides, count, hear());
-    assert_good(experiment);
+    struct experiment *experiment =
+        must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
     return experiment;
 }
 
@@ -283,9 +283,7 @@ CASE(a_profile_may_be_for_the_gpus_of_one_model)
 
 CASE(unlike_grids_and_bad_values_are_refused_by_name)
 {
-    static const struct {
-        const char *from, *to, *fragment;
-    } profiles[] = {
+    static const struct refusal_of profiles[] = {
         {"\"unit\":4", "\"unit\":8", "in 4 units and e.json in 8"},
         {"\"g\":{\"grid\"", "\"h\":{\"grid\"", "function \"g\" of e.json is not in e.json"},
         {"\"batch\":[1,2]", "\"batch\":[1,3]",
@@ -307,8 +305,8 @@ CASE(unlike_grids_and_bad_values_are_refused_by_name)
     char text[WORLD_BYTES];
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         assert_text_refused(diamond, "planning.profile",
-                            profile_text(text, profiles[i].from, profiles[i].to),
-                            profiles[i].fragment);
+                            profile_text(text, profiles[i].key, profiles[i].text),
+                            profiles[i].words);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         assert_text_refused(diamond, values[i][0], values[i][1], values[i][2]);
 }
@@ -370,8 +368,7 @@ static void store_and_load(const char *key, const char *value, struct run_record
     const struct policy *policy = policy_find("fifo", NULL);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     write_temporary(path, "");
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     assert_true(store_begin_experiment(store, e, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
     assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));

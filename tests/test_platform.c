@@ -732,12 +732,10 @@ CASE(a_measured_decision_cost_marks_the_result)
                  PLAIN(",'decision_cost':%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
         run_well(json, &simple, NULL, anew());
         EXPERIMENT *experiment = load(json);
-        FILE *file = tmpfile();
-        assert_non_null(file);
+        FILE *file = must(tmpfile());
         const struct policy_run shown = {{experiment, &simple, NULL}, NULL, result};
         JSON *json_output = policy_run_json(&shown);
-        char *printed = cJSON_Print(json_output);
-        assert_non_null(printed);
+        char *printed = must(cJSON_Print(json_output));
         fputs(printed, file);
         cJSON_free(printed);
         policy_run_text(file, &shown);

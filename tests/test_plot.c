@@ -38,8 +38,7 @@ static const struct fixture light[] = {
 static const char *results_write(const struct fixture *runs, size_t count, size_t rows)
 {
     const char *path = in_folder("made-up.h5");
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < count; i++)
         assert_true(fixture_store(store, &runs[i], rows, hear()));
     assert_true(store_finish(store, hear()));
@@ -155,8 +154,7 @@ static const char *requests_write(unsigned dropped)
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_metadata metadata = fixture_metadata(&fixture, &texts);
     struct simulation_result result = fixture_result(&fixture, applications);
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     assert_true(store_begin_run(store, &metadata, hear()));
     const struct recorder recorder = store_recorder(store);
     struct request_row row = {.measured = 0, .finish_ns = SIM_HOUR, .exec_ns = SIM_HOUR};
@@ -274,8 +272,7 @@ static const char *sensitivity_write(void)
         "policy.name=esg policy.params.k=1 policy.params.method=frontier setting=light",
         "policy.name=esg policy.params.method=frontier setting=light"};
     const char *path = in_folder("sensitivity.h5");
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < COUNT(labels); i++) {
         const struct fixture fixture = {"light", "esg",         labels[i], 1, 0.5 + 0.1 * (double)i,
                                         0.0002,  RECORD_SUMMARY};
@@ -311,8 +308,7 @@ static const char *points_write(void)
     struct sample_set set = {0};
     struct calibration calibration = {0};
     struct atomic_file points;
-    FILE *file = fopen(table, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(table, "w"));
     (void)fputs("model,batch,mps_pct,latency_ms,throughput_qps,l2_util_pct,dram_util_pct\n", file);
     for (int model = 0; model < 2; model++)
         for (int batch = 1; batch <= 8; batch *= 2)
@@ -367,10 +363,8 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
 {
     FIGURES list = drawn(path);
     assert_true(list.count > 0);
-    char **first = calloc(list.count + 1, sizeof *first);
-    OWNED(free) size_t *sizes = calloc(list.count + 1, sizeof *sizes);
-    assert_non_null(first);
-    assert_non_null(sizes);
+    char **first = must(calloc(list.count + 1, sizeof *first));
+    OWNED(free) size_t *sizes = must(calloc(list.count + 1, sizeof *sizes));
     for (int round = 0; round < 2; round++) {
         /* gnuplot's least complaint is an heard. */
         assert_good(plot_draw(&list, format, hear()));
@@ -711,8 +705,7 @@ DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
 DRAWING(without_gnuplot_one_line_says_so)
 {
     const char *was = getenv("PATH");
-    STRING *path = strdup(was != NULL ? was : "");
-    assert_non_null(path);
+    STRING *path = must(strdup(was != NULL ? was : ""));
     assert_int_equal(setenv("PATH", folder, 1), 0);
     const bool there = gnuplot_check(hear());
     assert_int_equal(setenv("PATH", path, 1), 0);

@@ -65,8 +65,7 @@ static bool watched_decide(void *state, struct platform *platform)
 /* Runs random worlds under the rule. Returns how many containers started in decisions. */
 static uint64_t watch_worlds(const char *name, const char *rule)
 {
-    const struct policy *policy = policy_find(name, NULL);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_find(name, NULL));
     struct policy watched = *policy;
     inner_decide = policy->decide;
     watched.decide = watched_decide;
@@ -203,8 +202,7 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
 CASE(the_rule_does_not_apply_to_policies_that_place_containers)
 {
     static const char *const placing[] = {"nexus", "gpulet", "infless", "fast-gshare", "dilu"};
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     for (size_t p = 0; p < sizeof placing / sizeof *placing; p++) {
         uint64_t dropped;
         assert_true(policy_find(placing[p], NULL)->places_containers);
@@ -382,9 +380,8 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
     OWNED(free) double *values = policy_values(fifo, "max_batch", 32);
     double hits[2];
     for (size_t waits = 0; waits < 2; waits++) {
-        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                        count - 1 + waits, hear());
-        assert_good(e != NULL);
+        EXPERIMENT *e = must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                                             count - 1 + waits, hear()));
         assert_good(simulation_run(e, fifo, values, NULL, NULL, anew(), hear()));
         hits[waits] = result.overall.slo_hit_rate;
     }
@@ -404,18 +401,15 @@ static struct load_limit *limit_start(struct arena *arena, struct admission_spec
         (struct admission_spec){.start = 0.8, .least = 0.5, .most = 1, .step = 0.01, .misses = 0.2};
     settings->rate = rate;
     *arena = (struct arena){0};
-    struct load_limit *limit = load_limit_create(arena, APPLICATIONS, settings);
-    assert_non_null(limit);
-    return limit;
+    return must(load_limit_create(arena, APPLICATIONS, settings));
 }
 
 static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
 
 CASE(counters_thin_evenly)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_PROPORTIONAL);
+    struct load_limit *limit = limit_start(suite_arena(), &settings, ADMISSION_PROPORTIONAL);
     load_limit_balance(limit, thirds, thirds);
     uint32_t admitted = 0;
     for (uint32_t i = 1; i <= 1000; i++) {
@@ -448,9 +442,8 @@ CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
 
 CASE(the_limit_rests_where_the_target_fraction_misses)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_EFFICIENT);
+    struct load_limit *limit = limit_start(suite_arena(), &settings, ADMISSION_EFFICIENT);
     for (int i = 0; i < 1000; i++)
         load_limit_outcome(limit, i % 5 != 0); /* 20 % miss, as the setting says */
     assert_true(fabs(load_limit_value(limit) - 0.8) < 0.02);
@@ -464,8 +457,7 @@ CASE(the_limit_rests_where_the_target_fraction_misses)
 
 CASE(the_mix_of_arrivals_is_learned)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct arrival_rates *rates = arrival_rates_create(&arena, 2);
+    struct arrival_rates *rates = arrival_rates_create(suite_arena(), 2);
     assert_true(isinf(arrival_rates_interval(rates, 0)));
     for (uint32_t i = 0; i < 4000; i++) /* one per ms, every fourth of application 1 */
         arrival_rates_note(rates, i % 4 == 3, i * SIM_MS);
@@ -515,9 +507,8 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
                 {"warmup_requests", "1000"},
                 {"platform.admission", with == 0 ? "none" : "{\"rate\":\"efficient\"}"},
             };
-            EXPERIMENT *e =
-                experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, hear());
-            assert_good(e != NULL);
+            EXPERIMENT *e = must(experiment_load("workloads/experiments/moderate-normal.json",
+                                                 overrides, 6, hear()));
             const struct policy *policy = policy_find(policies[p].name, NULL);
             OWNED(free) double *values = policy_values(policy, NULL, 0);
             assert_good(simulation_run(e, policy, values, NULL, NULL, anew(), hear()));

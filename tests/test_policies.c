@@ -201,8 +201,7 @@ CASE(queue_order_agrees_with_a_scan_after_any_change)
     bool present[QUEUES] = {false};
     struct queue_rank rank[QUEUES] = {{0, 0}};
     RANDOM_STREAM(stream, 5, RANDOM_TEST, 1, 0);
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct queue_order *order = queue_order_create(&arena, QUEUES);
+    struct queue_order *order = queue_order_create(suite_arena(), QUEUES);
     for (int step = 0; step < STEPS; step++) {
         const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
         present[queue] = gsl_rng_uniform(&stream.rng) < 0.6;
@@ -276,8 +275,7 @@ CASE(planner_choice_is_the_best_of_all_by_brute_force)
         random_workload(&workload, &stream);
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, hear());
-        assert_non_null(planner);
+            must(planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, hear()));
         for (uint32_t jobs = 1; jobs < 7; jobs++) {
             for (sim_time_t budget = -1; budget < 42; budget++)
                 check_cheapest(all, planner_cheapest_among(planner, KINDS_ALL, 0, jobs, budget),
@@ -299,16 +297,14 @@ CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
 {
     static const uint32_t bounds[] = {1, 8, 65535};
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, hear());
-    assert_non_null(experiment);
+        must(experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, hear()));
     const struct workload *workload = &experiment->workload;
     sim_time_t first[8] = {0};
     assert_in_range(workload->queue_count, 1, 8);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, hear());
-        assert_non_null(planner);
+            must(planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, hear()));
         for (uint32_t queue = 0; queue < workload->queue_count; queue++) {
             const sim_time_t here = planner_budget(planner, queue, SIM_S);
             first[queue] = i == 0 ? here : first[queue];
@@ -477,9 +473,8 @@ CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
     char path[32];
     compile_plugin("tests/plugins/shortest_queue.c", path);
-    const struct policy *policy = policy_find(path, hear());
+    const struct policy *policy = must(policy_find(path, hear()));
     unlink(path);
-    assert_good(policy);
     assert_string_equal(policy->name, "shortest-queue");
     run_well(diamond, policy, &rows, anew());
     assert_int_equal(result.overall.requests, 800);
@@ -519,12 +514,10 @@ CASE(who_refuses_is_said_of_rules_defaults_and_the_experiment)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct override overrides[] = {{"policy.name", cases[i].policy},
                                              {"platform.admission", cases[i].admission}};
-        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                        cases[i].admission == NULL ? 1 : 2, hear());
+        EXPERIMENT *e = must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                                             cases[i].admission == NULL ? 1 : 2, hear()));
         double *values = NULL;
-        assert_good(e != NULL);
-        const struct policy *policy = policy_resolve(e, &values, hear());
-        assert_good(policy != NULL);
+        const struct policy *policy = must(policy_resolve(e, &values, hear()));
         const char *how = policy_refusal(e->arena, policy, values, e);
         if (cases[i].how == NULL)
             assert_null(how);
@@ -538,10 +531,9 @@ CASE(parameters_behind_the_name_of_a_policy_are_set)
     const struct override good[] = {{"policy.name", "esg headroom=0 late=lead"}};
     const struct override bad[] = {{"policy.name", "esg k=3 late"}};
     double *values = NULL;
-    EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", good, 1, hear());
-    assert_good(e != NULL);
-    const struct policy *policy = policy_resolve(e, &values, hear());
-    assert_good(policy != NULL);
+    EXPERIMENT *e =
+        must(experiment_load("workloads/experiments/strict-light.json", good, 1, hear()));
+    const struct policy *policy = must(policy_resolve(e, &values, hear()));
     assert_true(values[parameter_index(policy->parameters, "headroom")] == 0);
     assert_true(values[parameter_index(policy->parameters, "late")] == 0);
     assert_bad_input(experiment_load("workloads/experiments/strict-light.json", bad, 1, hear()),

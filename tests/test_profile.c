@@ -19,16 +19,12 @@ enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 
 static struct profile *load(const char *name)
 {
-    struct profile *profile = profile_load(formatted("%s/%s", folder, name), hear());
-    assert_good(profile);
-    return profile;
+    return must(profile_load(formatted("%s/%s", folder, name), hear()));
 }
 
 static struct profile *parse(const char *text)
 {
-    struct profile *profile = profile_parse(text, "test", hear());
-    assert_good(profile);
-    return profile;
+    return must(profile_parse(text, "test", hear()));
 }
 
 /* Equal to 6 significant digits, which is what profiles are written with. */
@@ -251,8 +247,7 @@ CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
 CASE(what_a_file_leaves_out_is_nan_or_empty)
 {
     LOADED *profile = parse("{" MINIMAL "}");
-    const struct profile_function *f = profile_find(profile, "f");
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(profile, "f"));
     assert_null(profile_find(profile, "g"));
     assert_string_equal(f->model, "f");
     assert_string_equal(profile->device, "");
@@ -273,8 +268,7 @@ CASE(evidence_may_be_an_object_of_strings)
 static size_t count_files(const char *path)
 {
     size_t count = 0;
-    DIR *files = opendir(path);
-    assert_non_null(files);
+    DIR *files = must(opendir(path));
     for (const struct dirent *entry = readdir(files); entry != NULL; entry = readdir(files))
         count += entry->d_name[0] == '.' ? 0 : 1;
     (void)closedir(files);
@@ -333,8 +327,7 @@ static size_t for_each_row(const char *path, void (*check)(char **cells, void *d
 {
     char line[1024];
     size_t rows = 0;
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
+    FILE *in = must(fopen(path, "r"));
     assert_non_null(fgets(line, sizeof line, in));
     while (fgets(line, sizeof line, in) != NULL) {
         char none[] = "";
@@ -363,8 +356,7 @@ static void check_parvagpu_row(char **cells, void *data)
     struct seen *seen = data;
     if (strcmp(cells[3], "1") != 0)
         return;
-    const struct profile_function *f = profile_find(seen->profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(seen->profile, cells[0]));
     double ms = profile_latency_ms(f, to_int(cells[2]), 1, to_int(cells[1]));
     assert_written_as(ms, strtod(cells[6], NULL));
     seen->rows++;
@@ -413,8 +405,7 @@ CASE(a100_memory_agrees_with_what_ran_and_what_did_not)
 static void check_igniter_row(char **cells, void *data)
 {
     struct seen *seen = data;
-    const struct profile_function *f = profile_find(seen->profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(seen->profile, cells[0]));
     int batch = to_int(cells[1]);
     double ms = profile_latency_ms(f, batch, 1, to_int(cells[2]));
     bool on_grid = false;
@@ -462,8 +453,7 @@ CASE(interpolated_batches_are_within_three_percent_of_measured_ones)
 static void check_anchor(char **cells, void *data)
 {
     const struct profile *profile = data;
-    const struct profile_function *f = profile_find(profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(profile, cells[0]));
     assert_string_equal(f->model, cells[2]);
     assert_true(profile_latency_ms(f, 1, 1, 1) == strtod(cells[3], NULL));
     assert_true(f->cold_start_mean_ms == strtod(cells[5], NULL));
@@ -496,8 +486,7 @@ CASE(the_anchors_are_the_recalled_figures)
                     {"depth-recognition", 828, 16479}};
     LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < sizeof recalled / sizeof recalled[0]; i++) {
-        const struct profile_function *f = profile_find(profile, recalled[i].name);
-        assert_non_null(f);
+        const struct profile_function *f = must(profile_find(profile, recalled[i].name));
         assert_true(profile_latency_ms(f, 1, 1, 1) == recalled[i].ms);
         assert_true(f->cold_start_mean_ms == recalled[i].cold_ms);
     }

@@ -85,8 +85,7 @@ CASE(gsl_functions_and_inline_ones_give_the_same_numbers)
 
 CASE(gsl_sees_a_generator_of_64_bits_named_philox)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(random_philox);
-    assert_non_null(rng);
+    OWNED(gsl_rng_free) gsl_rng *rng = must(gsl_rng_alloc(random_philox));
     assert_string_equal(gsl_rng_name(rng), "philox");
     assert_true(gsl_rng_min(rng) == 0 && gsl_rng_max(rng) == UINT64_MAX);
     gsl_rng_set(rng, 123);

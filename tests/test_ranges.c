@@ -123,8 +123,7 @@ static void assert_runs(const struct settings *settings, bool parameter)
         return;
     }
     assert_good(experiment);
-    const struct policy *policy = policy_resolve(experiment, &values, hear());
-    assert_good(policy);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear())) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
         if (result.overall.dropped == result.overall.requests)
@@ -220,10 +219,8 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
         settings_add(&settings, "requests", "1000");
         settings_add(&settings, cases[k].key, cases[k].value);
         settings_add(&settings, cases[k].other, cases[k].other_value);
-        EXPERIMENT *experiment = load_settings(&settings, hear());
-        assert_good(experiment);
-        const struct policy *policy = policy_resolve(experiment, &values, hear());
-        assert_non_null(policy);
+        EXPERIMENT *experiment = must(load_settings(&settings, hear()));
+        const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
         if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()))
             fail_msg("%s = %s: the clock does not end", cases[k].other, cases[k].other_value);
         if (strstr(heard.message, "clock's end") == NULL ||

@@ -50,8 +50,7 @@ static struct outcome play(const struct experiment *experiment, const struct bac
 {
     struct outcome outcome = {.good = false};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, hear());
-    assert_good(policy != NULL);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     const struct recorder recorder = run_rows_recorder(&outcome.rows);
     const struct simulation_options options = {
         .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
@@ -72,8 +71,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 {
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
-    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
-    assert_non_null(rehearsal);
+    OWNED(arena_home_free) struct emulated *rehearsal = must(emulated_create(&options));
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
     if (figures != NULL)
@@ -478,8 +476,7 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         override_add(&overrides, "slo.factor", "10");
         EXPERIMENT *experiment = parse(world_random(2, true), &overrides);
         const struct emulated_options options = {0};
-        OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
-        assert_non_null(rehearsal);
+        OWNED(arena_home_free) struct emulated *rehearsal = must(emulated_create(&options));
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
     }
@@ -506,8 +503,7 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    const char *text = run_details_text(details, hash, name);
-    assert_non_null(text);
+    const char *text = must(run_details_text(details, hash, name));
     assert_string_equal(text, value);
 }
 
@@ -522,14 +518,12 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
     write_temporary(path, "");
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     /* What is refused leaves the file fit for the next run. */
     assert_bad_run(replay_record(store, &refused, &target, anew(), hear()), "platform.initial.f");
     assert_good(replay_record(store, &run, &target, anew(), hear()));
     assert_true(store_finish(store, hear()));
-    OWNED(results_free) struct results *results = results_load(path, hear());
-    assert_non_null(results);
+    OWNED(results_free) struct results *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
     struct run_details *details = run_details_open(path, hear());

@@ -71,8 +71,7 @@ CASE(every_format_says_first_which_runs_are_missing)
     assert_memory_equal(text, LOST, strlen(LOST));
     free(text);
     text = printed(&opened, report_csv);
-    const char *first = strstr(text, "\r\n");
-    assert_non_null(first);
+    const char *first = must(strstr(text, "\r\n"));
     static const char line[] = "\r\nnotice,,,,,,incomplete,runs,,0,1,,,," LOST;
     assert_int_equal(strncmp(first, line, strlen(line)), 0);
     free(text);
@@ -86,8 +85,7 @@ CASE(every_format_says_first_which_runs_are_missing)
     assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
     free(text);
     text = page_of(&opened);
-    const char *body = strstr(text, "<body>");
-    assert_non_null(body);
+    const char *body = must(strstr(text, "<body>"));
     assert_true(strstr(body, LOST) != NULL && strstr(body, LOST) < strstr(body, "<h1>"));
     free(text);
 }
@@ -96,8 +94,7 @@ CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
     OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     assert_true(tidy_csv(files, 1, out, hear()));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
@@ -234,8 +231,7 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
 {
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
-    RESULTS *results = fixture_results(loads, 3);
-    assert_non_null(results);
+    RESULTS *results = must(fixture_results(loads, 3));
     miss(results, "light", "esg", 2);
     (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                    "policy.name=esg setting=light arrivals.load=0.4");
@@ -282,11 +278,9 @@ CASE(copies_of_one_run_have_no_interval)
 {
     OPENED opened = report_open(runs, 5, copy_all);
     STRING *text = printed(&opened, report_text);
-    const char *tables = strstr(text, "== light");
-    assert_non_null(tables);
+    const char *tables = must(strstr(text, "== light"));
     assert_null(strstr(tables, " \xC2\xB1 "));
-    const char *note = strstr(text, "all seeds gave the same run");
-    assert_non_null(note);
+    const char *note = must(strstr(text, "all seeds gave the same run"));
     assert_null(strstr(note + 1, "all seeds gave the same run"));
     assert_null(strstr(text, "fewer than five seeds"));
     assert_true(estimate_of(&opened, 0).exact && estimate_of(&opened, 0).n == 1);

@@ -257,7 +257,6 @@ CASE(a_time_of_decisions_that_the_experiment_states_is_assumed)
 static char *printed(const struct judged *judged,
                      bool (*print)(const struct report *, FILE *, struct error *))
 {
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     assert_true(print(judged->report, out, hear()));
     assert_int_equal(fclose(out), 0);
@@ -281,8 +280,7 @@ CASE(text_csv_and_json_carry_the_verdict)
     assert_contains(csv, "slo_hit_rate_gain,%,infless,0,,,,assumed,no run,,,,\r\n");
     assert_null(strstr(csv, "inf,"));
     STRING *json = printed(&judged, report_json);
-    JSON *root = cJSON_Parse(json);
-    assert_non_null(root);
+    JSON *root = must(cJSON_Parse(json));
     const cJSON *paper = cJSON_GetObjectItem(root, "paper");
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
     assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
@@ -443,8 +441,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "figure is 61 to 80 % higher; it holds in 3 of 4 pairs of baseline and "
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     assert_true(verdicts_text(reports, 2, out, hear()));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {

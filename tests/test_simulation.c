@@ -563,10 +563,8 @@ static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
     double *values = NULL;
     size_t warnings = 0;
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, hear());
-    assert_non_null(experiment);
-    const struct policy *policy = policy_resolve(experiment, &values, hear());
-    assert_non_null(policy);
+        must(experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, hear()));
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     for (size_t seed = 1; seed <= seeds; seed++) {
         experiment->seed = seed;
         assert_true(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
@@ -619,8 +617,7 @@ CASE(what_does_not_vary_and_what_is_free_is_told)
         char *path = formatted("workloads/experiments/%s.json", cases[c].path);
         const struct override overrides[] = {
             {"requests", "100"}, {"warmup_requests", "10"}, {cases[c].key, cases[c].value}};
-        EXPERIMENT *experiment = experiment_load(path, overrides, 3, hear());
-        assert_good(experiment != NULL);
+        EXPERIMENT *experiment = must(experiment_load(path, overrides, 3, hear()));
         const struct policy *policy = policy_resolve(experiment, &values, hear());
         assert_good(simulation_run(experiment, policy, values, NULL, NULL, &told, hear()));
         assert_int_equal(notices_find(&told.notices, NOTICE_EXECUTIONS_FIXED) != NULL,

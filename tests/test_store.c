@@ -26,8 +26,7 @@ static const struct fixture run_summary = {
 static void file_write(const char *path, const struct fixture *const *runs, size_t count,
                        size_t rows)
 {
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < count; i++)
         assert_true(fixture_store(store, runs[i], rows, hear()));
     assert_int_equal(store_run_count(store), count);
@@ -42,8 +41,7 @@ static void file_write_all(const char *path)
 
 static void bytes_write(const char *path, const void *bytes, size_t size)
 {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "wb"));
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
 }
@@ -57,8 +55,7 @@ static unsigned char *dataset_bytes(const char *path, const char *name, size_t *
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
     *size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
-    unsigned char *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
+    unsigned char *bytes = must(malloc(*size + 1));
     assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
     (void)H5Sclose(space);
     (void)H5Tclose(type);
@@ -78,8 +75,7 @@ STORING(what_is_written_is_read_back)
 {
     const char *path = in_folder("a.h5");
     file_write_all(path);
-    RESULTS *results = results_load(path, hear());
-    assert_non_null(results);
+    RESULTS *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, 3);
     assert_int_equal(results->application_count, 6);
     assert_string_equal(results->version, version_number());
@@ -233,17 +229,14 @@ STORING(tables_hold_the_same_bytes_by_either_way_and_again)
     const char *b = in_folder("b.h5");
     const char *part = in_folder("part.h5");
     file_write_all(a);
-    struct store *store = store_create_part(part, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create_part(part, hear()));
     assert_true(store_set_sweep(store, &metadata, hear()));
     for (size_t i = 0; i < 3; i++)
         assert_true(fixture_store(store, runs[i], ROWS, hear()));
     assert_true(store_finish(store, hear()));
     assert_true(seal_is_whole(part));
-    struct run_source *source = run_source_open(part, hear());
-    assert_non_null(source);
-    store = store_create(b, hear());
-    assert_non_null(store);
+    struct run_source *source = must(run_source_open(part, hear()));
+    store = must(store_create(b, hear()));
     assert_true(store_reserve(store, part, hear()));
     for (size_t i = 0; i < 3; i++)
         assert_true(store_copy_run(store, source, i, NULL, hear()));
@@ -298,8 +291,7 @@ STORING(a_run_is_stored_once)
 
 static void assert_loads(const char *path, size_t runs)
 {
-    RESULTS *results = results_load(path, hear());
-    assert_non_null(results);
+    RESULTS *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, runs);
 }
 
@@ -372,8 +364,7 @@ STORING(a_run_keeps_what_it_assumes)
     assert_true(store_end_run(store, &result, hear()));
     assert_true(fixture_store(store, &run_all, 0, hear()));
     assert_true(store_finish(store, hear()));
-    RESULTS *results = results_load(path, hear());
-    assert_non_null(results);
+    RESULTS *results = must(results_load(path, hear()));
     assert_string_equal(results->runs[0].policy_label, "ESG, spread");
     assert_string_equal(results->runs[0].setting_label, "light");
     assert_string_equal(results->runs[0].policy_sha256, "0123456789abcdef");
@@ -448,8 +439,7 @@ STORING(a_link_stays_and_what_it_names_is_written)
     assert_int_equal(symlink("a.h5", link), 0);
     /* At first it dangles. */
     for (size_t count = 1; count <= 2; count++) {
-        struct store *store = store_create(link, hear());
-        assert_non_null(store);
+        struct store *store = must(store_create(link, hear()));
         store_abandon(store);
         file_write(link, runs, count, 0);
         assert_int_equal(lstat(link, &status), 0);
@@ -487,8 +477,7 @@ STORING(a_file_that_is_no_results_file_is_not_replaced)
     assert_int_equal(unlink(path), 0);
     /* An empty file is nobody's: mktemp makes one. */
     write_text(path = in_folder("empty.h5"), "");
-    struct store *store = store_create(path, hear());
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     store_abandon(store);
     assert_int_equal(unlink(path), 0);
 }

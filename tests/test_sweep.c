@@ -26,9 +26,7 @@ static struct sweep *load(const char *matrix, const struct override *overrides, 
 
 static struct sweep *must_load(const char *matrix, const struct override *overrides, size_t count)
 {
-    struct sweep *sweep = load(matrix, overrides, count, hear());
-    assert_good(sweep);
-    return sweep;
+    return must(load(matrix, overrides, count, hear()));
 }
 
 static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
@@ -245,14 +243,13 @@ CASE(a_json_input_is_read_once_for_all_runs)
 
 CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 {
-    SWEEP *sweep = sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, hear());
-    assert_good(sweep);
+    SWEEP *sweep =
+        must(sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, hear()));
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     OWNED(experiment_free) struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
     OWNED(experiment_free)
     struct experiment *alone =
-        experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL);
-    assert_non_null(alone);
+        must(experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL));
     assert_int_equal(first->profiles.count, 2);
     for (size_t i = 0; i < first->profiles.count; i++) {
         assert_ptr_equal(first->profiles.entries[i].profile, last->profiles.entries[i].profile);
@@ -297,9 +294,7 @@ CASE(a_device_is_no_input)
 
 static struct sweep *load_shipped(const char *path)
 {
-    struct sweep *sweep = sweep_load(path, NULL, 0, hear());
-    assert_good(sweep);
-    return sweep;
+    return must(sweep_load(path, NULL, 0, hear()));
 }
 
 CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
@@ -314,8 +309,8 @@ CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
         char *path = formatted("workloads/experiments/%s.json", settings[s]);
         OWNED(experiment_free) struct experiment *of_sweep = must_resolve(mps, s * runs);
         const struct override late = {"platform.cold_dispatch", "\"late\""};
-        OWNED(experiment_free) struct experiment *own = experiment_load(path, &late, 1, hear());
-        assert_non_null(own);
+        OWNED(experiment_free)
+        struct experiment *own = must(experiment_load(path, &late, 1, hear()));
         /* The row of the sweep and the file of that name are the same experiment, but for the rule
          * of cold dispatch. */
         assert_string_equal(of_sweep->hash, own->hash);
@@ -324,10 +319,8 @@ CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
     /* On MIG slices everything else is the same. */
     assert_int_equal(mig->run_count, mps->run_count);
     for (size_t r = 0; r < mig->run_count; r++) {
-        const char *of_mig = strstr(mig->runs[r].label, " profile=");
-        const char *of_mps = strstr(mps->runs[r].label, " profile=");
-        assert_non_null(of_mig);
-        assert_non_null(of_mps);
+        const char *of_mig = must(strstr(mig->runs[r].label, " profile="));
+        const char *of_mps = must(strstr(mps->runs[r].label, " profile="));
         assert_string_equal(of_mig, of_mps);
         assert_int_equal(strncmp(mig->runs[r].label, "cluster=esg-16-mig ", 19), 0);
     }

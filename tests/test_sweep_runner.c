@@ -71,9 +71,7 @@ static struct sweep_runner_options swept(const char *sweep, const char *out, uin
 
 static struct results *results_of(const char *name)
 {
-    struct results *results = results_load(in_folder(name), hear());
-    assert_good(results != NULL);
-    return results;
+    return must(results_load(in_folder(name), hear()));
 }
 
 static size_t runs_in(const char *name)
@@ -85,8 +83,7 @@ static size_t runs_in(const char *name)
 /* Neither a lock nor a temporary file is left. */
 static void nothing_unfinished(void)
 {
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
+    DIR *listing = must(opendir(folder));
     for (const struct dirent *file; (file = readdir(listing)) != NULL;)
         if (strstr(file->d_name, ".lock") != NULL || strstr(file->d_name, ".partial-") != NULL)
             fail_msg("%s is left", file->d_name);
@@ -485,8 +482,7 @@ static void damage(const char *path, bool cut)
         assert_int_equal(truncate(path, status.st_size / 2), 0);
         return;
     }
-    FILE *file = fopen(path, "r+");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "r+"));
     assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
     const int byte = fgetc(file);
     assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
@@ -571,8 +567,8 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
     double *values = NULL;
     STRING *json = json_requote(strdup(fixed));
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(json, "e.json", ".", overrides, 2, hear());
-    assert_non_null(experiment);
+    struct experiment *experiment =
+        must(experiment_parse(json, "e.json", ".", overrides, 2, hear()));
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     *random = experiment_is_random(experiment);
     const bool served = policy != NULL && simulation_run(experiment, policy, values, &recorder,

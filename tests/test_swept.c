@@ -65,9 +65,7 @@ static void execute(const char *rest, const char *out, uint64_t shard, uint64_t 
 
 static struct results *results_of(const char *path)
 {
-    struct results *results = results_load(path, hear());
-    assert_good(results);
-    return results;
+    return must(results_load(path, hear()));
 }
 
 /* ---- Random sweeps --------------------------------------------------------------------------- */
@@ -115,7 +113,6 @@ static void write_objects(FILE *out)
 
 static char *random_sweep(void)
 {
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     (void)fputs("\"matrix\": {", out);
     const bool objects_first = draw(2) == 0;
@@ -144,9 +141,7 @@ static const cJSON *member_at(const cJSON *object, const char *key)
 static cJSON *resolved(const struct experiment *experiment)
 {
     assert_non_null(experiment);
-    cJSON *root = cJSON_Parse(experiment->resolved_json);
-    assert_non_null(root);
-    return root;
+    return must(cJSON_Parse(experiment->resolved_json));
 }
 
 /* Each key has in `configuration` its value, or that of `base` where the run sets none. */
@@ -289,8 +284,7 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     RESULTS *results = results_of(out_path);
-    OWNED(arena_home_free) struct report *report = report_build(results);
-    assert_non_null(report);
+    OWNED(arena_home_free) struct report *report = must(report_build(results));
     assert_null(report->curves);
     assert_true(report_follow(report, &request, hear()));
     const size_t key = key_of(results, request.key);

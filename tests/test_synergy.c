@@ -175,12 +175,10 @@ static size_t read_programme(const char *line, const struct training_models *mod
 
 CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
     struct training_models *models =
-        training_models_read("workloads/models/synergy-v100.json", hear());
-    assert_non_null(models);
-    struct synergy_cells *cells = cells_of(&arena, models, 3);
+        must(training_models_read("workloads/models/synergy-v100.json", hear()));
+    struct synergy_cells *cells = cells_of(suite_arena(), models, 3);
     for (size_t p = 0; p < sizeof programmes / sizeof programmes[0]; p++) {
         struct synergy_class classes[64];
         uint32_t chosen[64][64];
@@ -190,8 +188,8 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
         const size_t count =
             read_programme(programmes[p], models, cells, classes, chosen, &servers, &optimum);
         const clock_t begin = clock();
-        assert_good(
-            synergy_optimum(&arena, classes, count, servers * 24, servers * 500, &ours, hear()));
+        assert_good(synergy_optimum(suite_arena(), classes, count, servers * 24, servers * 500,
+                                    &ours, hear()));
         print_message("%2g servers: %.2f in %.1f ms\n", servers, ours,
                       (double)(clock() - begin) * 1e3 / CLOCKS_PER_SEC);
         if (!(fabs(ours - optimum) <= 1e-9 * optimum))
@@ -282,8 +280,8 @@ static size_t compared;
 /* The three allocations of the trainings of this round. */
 static void check_speeds(const struct rounds *rounds)
 {
-    OWNED(free) struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
-    assert_non_null(copies);
+    OWNED(free)
+    struct synergy_training *copies = must(calloc(rounds->round->count + 1, sizeof *copies));
     const double opt = speeds(rounds, SYNERGY_OPT, copies);
     const double tune = speeds(rounds, SYNERGY_TUNE, copies);
     const double proportional = speeds(rounds, SYNERGY_PROPORTIONAL, copies);
@@ -334,10 +332,8 @@ static double planned_speed(struct arena *arena, const struct training_models *m
  * points, with any memory. */
 CASE(the_profiler_measures_the_authors_points)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
-    struct training_models *models = training_models_read(MODELS_OF_3, hear());
-    assert_non_null(models);
+    struct training_models *models = must(training_models_read(MODELS_OF_3, hear()));
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
         const uint32_t m = (uint32_t)training_models_find(models, measured[i].model);
         double vcpus[16] = {3};
@@ -351,7 +347,7 @@ CASE(the_profiler_measures_the_authors_points)
                     const double gb = models->memory_gb[c];
                     const double truth = training_throughput(models, m, vcpus[p], gb);
                     const double ours =
-                        planned_speed(&arena, models, measured[i].model, k, vcpus[p], gb);
+                        planned_speed(suite_arena(), models, measured[i].model, k, vcpus[p], gb);
                     if (ours != truth)
                         fail_msg("%s, %u points, %g vCPUs, %g GB: %g, not %g", measured[i].model, k,
                                  vcpus[p], gb, ours, truth);
@@ -364,7 +360,7 @@ CASE(the_profiler_measures_the_authors_points)
     } between[] = {{1, 12, 125, 1},       {1, 1, 125, 1 / 3.0}, {2, 12, 125, 1 + 1.94 * 9 / 21},
                    {9, 9, 125, 4.69 / 2}, {9, 9, 62.5, 2},      {9, 9, 20.83, 0.1}};
     for (size_t i = 0; i < sizeof between / sizeof *between; i++)
-        assert_float_equal(planned_speed(&arena, models, "alexnet", between[i].points,
+        assert_float_equal(planned_speed(suite_arena(), models, "alexnet", between[i].points,
                                          between[i].vcpus, between[i].memory_gb),
                            between[i].speed, 1e-12);
 }

@@ -93,8 +93,7 @@ static int by_track(const void *a, const void *b)
 /* The events of one phase, track by track, each track in the order of the file. */
 static const struct traced **tracks(const struct trace *trace, char phase, size_t *count)
 {
-    const struct traced **found = calloc(trace->count + 1, sizeof *found);
-    assert_non_null(found);
+    const struct traced **found = must(calloc(trace->count + 1, sizeof *found));
     *count = 0;
     for (size_t i = 0; i < trace->count; i++)
         if (trace->events[i].phase == phase)
@@ -308,8 +307,7 @@ static bool run_traced(const char *json, const char *name, const char *path, str
                        struct log *log, struct simulation_result *result, struct error *error)
 {
     struct experiment *experiment = load(json);
-    const struct policy *policy = policy_find(name, error);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_find(name, error));
     const struct experiment *const experiments[] = {experiment};
     struct timeline *timeline = timeline_create(path, experiments, 1, error);
     if (timeline == NULL) {
@@ -438,8 +436,7 @@ CASE(a_run_that_stops_leaves_the_older_timeline)
     write_text(path, "an older timeline");
     /* Long enough for a few looks at the file: one every 65,536 events. */
     static const char few[] = "\"requests\":800";
-    const char *requests = strstr(diamond, few);
-    assert_non_null(requests);
+    const char *requests = must(strstr(diamond, few));
     char *json = formatted("%.*s\"requests\":19000%s", (int)(requests - diamond), diamond,
                            requests + strlen(few));
     struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
@@ -473,8 +470,7 @@ CASE(names_with_quotes_stay_json)
     char path[64];
     folder_file(path);
     char *json = formatted("%s", diamond);
-    char *name = strstr(json, "\"chain\"");
-    assert_non_null(name);
+    char *name = must(strstr(json, "\"chain\""));
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';

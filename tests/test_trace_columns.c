@@ -65,8 +65,7 @@ static void write_rows(const struct row *rows, const int order[5], sim_time_t un
 {
     static const char *const names[] = {"when it came", "app", "deadline", "note", "user"};
     write_trace("");
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "w"));
     for (int c = 0; c < 5; c++) {
         (void)fputs(c > 0 ? "," : "", file);
         put_field(file, random, names[order[c]]);

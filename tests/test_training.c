@@ -30,31 +30,20 @@ KEEPER(row_training, training_result_row, kept.trainings, kept.count)
 KEEPER(row_lease, lease_row, kept.leases, kept.lease_count)
 KEEPER(row_lease_gpu, lease_gpu_row, kept.lease_gpus, kept.lease_gpu_count)
 static bool record_leases = true, record_lease_gpus;
-static struct notices notices; /* of the last run that ended well */
 
 /* Runs `json` under `policy`, or its own where NULL; the rows are in `kept`. */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
                   struct error *error)
 {
-    EXPERIMENT *experiment = load(json);
-    OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, NULL, 0);
-    double *values = own;
     const struct recorder recorder = {.context = &kept,
                                       .training = row_training,
                                       .lease = record_leases ? row_lease : NULL,
                                       .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
     kept.count = kept.lease_count = kept.lease_gpu_count = 0;
-    if (policy == NULL)
-        policy = policy_resolve(experiment, &values, error);
-    if (policy == NULL)
-        fail_msg("%s", error->message);
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, anew(), error))
+    if (!run_recorded(json, policy, NULL, 0, &recorder, anew(), error))
         return false;
     if (measures != NULL)
         *measures = *result.training;
-    const struct notices before = notices;
-    notices = result.notices;
-    result.notices = before;
     return true;
 }
 
@@ -627,8 +616,7 @@ static double step_s(const cJSON *models, uint32_t model, const char *gpu, uint3
     while (1U << gang < gpus)
         gang++;
     if (strcmp(gpu, "V100") != 0)
-        times = cJSON_GetObjectItem(cJSON_GetObjectItem(own, "iteration_s_on"), gpu);
-    assert_non_null(times);
+        times = must(cJSON_GetObjectItem(cJSON_GetObjectItem(own, "iteration_s_on"), gpu));
     return (cJSON_IsArray(times) ? cJSON_GetArrayItem(times, gang) : times)->valuedouble;
 }
 
@@ -638,8 +626,7 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     static const char path[] = "workloads/models/gavel-gpus.json";
     static const char *const gpus[] = {"K80", "V100", "P100"};
     char json[2048] = "{'cluster': {'invokers': [";
-    STRING *text = json_read_text(path, NULL, hear());
-    assert_non_null(text);
+    STRING *text = must(json_read_text(path, NULL, hear()));
     JSON *models = cJSON_Parse(text);
     unsigned mixed = 0, on[3] = {0};
     for (unsigned g = 0; g < 3; g++)
@@ -946,11 +933,9 @@ CASE(the_results_file_has_trainings_and_leases)
     struct training_measures measures;
     write_temporary(path, "");
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, hear());
-    assert_good(experiment);
+        must(experiment_load("workloads/experiments/training-dynamic.json", &all, 1, hear()));
     store_run(experiment, path, &measures);
-    OWNED(results_free) struct results *results = results_load(path, hear());
-    assert_non_null(results);
+    OWNED(results_free) struct results *results = must(results_load(path, hear()));
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_string_equal(experiment->profile_evidence, "");
@@ -958,8 +943,7 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
     OWNED(arena_home_free)
-    struct run_record *record = run_record_load(path, experiment->hash, true, hear());
-    assert_non_null(record);
+    struct run_record *record = must(run_record_load(path, experiment->hash, true, hear()));
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
     FILE *sink = fopen("/dev/null", "w");
@@ -1065,9 +1049,7 @@ CASE(broken_rules_end_the_run_and_are_named)
 
 CASE(bad_input_names_file_and_key)
 {
-    static const struct {
-        const char *trace, *rules, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"0,a,0,35,9\n", "", "needs a gang of 9 GPUs, and the cluster has 8"},
         {"0,c,0,35,1\n", "", "\"c\" is not in \"training.models\""},
         {"0,a,0,-35,1\n", "", ":1"},
@@ -1081,10 +1063,10 @@ CASE(bad_input_names_file_and_key)
         {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct experiment *experiment = experiment_parse(
-            world(cases[c].trace, 2, 4, cases[c].rules), "world.json", ".", NULL, 0, hear());
+        struct experiment *experiment = experiment_parse(world(cases[c].key, 2, 4, cases[c].text),
+                                                         "world.json", ".", NULL, 0, hear());
         if (experiment != NULL || heard.kind != ERROR_INPUT ||
-            strstr(heard.message, cases[c].message) == NULL)
+            strstr(heard.message, cases[c].words) == NULL)
             fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : heard.message);
     }
 }
@@ -1092,9 +1074,7 @@ CASE(bad_input_names_file_and_key)
 /* Input that only the run shows to be wrong, and a class that no model has. */
 CASE(what_could_never_run_is_refused_with_its_id)
 {
-    static const struct {
-        const char *rest, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 3}",
          "training 8: an iteration of 4 s never ends in a lease of 3 s"},
         {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 4}", NULL},
@@ -1114,11 +1094,10 @@ CASE(what_could_never_run_is_refused_with_its_id)
             "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]}, 'training': "
             "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
             "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
-            trace_path, cases[c].rest);
+            trace_path, cases[c].text);
         const bool good = train(json, NULL, NULL, hear());
-        if (good != (cases[c].message == NULL) ||
-            (!good &&
-             (heard.kind != ERROR_INPUT || strstr(heard.message, cases[c].message) == NULL)))
+        if (good != (cases[c].words == NULL) ||
+            (!good && (heard.kind != ERROR_INPUT || strstr(heard.message, cases[c].words) == NULL)))
             fail_msg("case %zu: %s", c, heard.message);
     }
 }
@@ -1151,7 +1130,7 @@ CASE(notices_count_guessed_pairs_and_name_another_gpu)
             "{'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
             cases[c].gpu, cases[c].models, trace_path);
         train_well(json, &together, NULL);
-        const struct notice *told = notices_find(&notices, cases[c].kind);
+        const struct notice *told = notices_find(&result.notices, cases[c].kind);
         assert_int_equal(told != NULL, cases[c].notice != NULL);
         assert_contains(told != NULL ? told->text : "", told != NULL ? cases[c].notice : "");
     }
@@ -1180,8 +1159,8 @@ CASE(a_policy_that_does_not_serve_trainings_is_refused)
     experiment_free(experiment);
 
     const struct override synergy = {"policy.name", "synergy"};
-    experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, hear());
-    assert_non_null(experiment);
+    experiment =
+        must(experiment_load("workloads/experiments/strict-light.json", &synergy, 1, hear()));
     assert_bad_input(policy_resolve(experiment, &values, hear()),
                      "policy \"synergy\" serves trainings only");
     experiment_free(experiment);

@@ -23,12 +23,11 @@ static void record_run(const char *named, const char *seed)
                                          {"requests", "300"},
                                          {"warmup_requests", "0"},
                                          {"record", "choices"}};
-    EXPERIMENT *experiment = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                             sizeof overrides / sizeof overrides[0], hear());
-    assert_good(experiment != NULL);
+    EXPERIMENT *experiment =
+        must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                             sizeof overrides / sizeof overrides[0], hear()));
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, hear());
-    assert_good(policy != NULL);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     const struct recorder recorder = {.choice = take_choice, .decision = take_decision};
     choice_count = decision_count = 0;
     assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
@@ -81,8 +80,7 @@ CASE(a_shadow_of_the_policy_itself_chooses_as_it_does)
 {
     record_run("{\"name\":\"esg\"}", "4");
     const size_t count = choice_count, decided = decision_count;
-    OWNED(free) struct choice_row *own = malloc(count * sizeof *own);
-    assert_non_null(own);
+    OWNED(free) struct choice_row *own = must(malloc(count * sizeof *own));
     memcpy(own, choices, count * sizeof *own);
     record_run("{\"name\":\"esg\",\"shadow\":\"esg\"}", "4");
     assert_int_equal(decision_count, decided);
@@ -112,22 +110,18 @@ CASE(a_shadow_is_asked_and_not_obeyed)
 
 CASE(a_shadow_that_cannot_be_asked_is_refused)
 {
-    static const struct {
-        const char *policy, *record, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"{\"name\":\"fifo\",\"shadow\":\"headway\"}", "choices",
          "policy.shadow: policy \"headway\" keeps"},
         {"{\"name\":\"fifo\",\"shadow\":\"esq\"}", "choices",
          "policy.shadow: unknown policy \"esq\""},
         {"{\"name\":\"fifo\",\"shadow\":\"esg\"}", "all", "set \"record\" to \"choices\""}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const struct override overrides[] = {{"policy", cases[c].policy},
-                                             {"record", cases[c].record}};
+        const struct override overrides[] = {{"policy", cases[c].key}, {"record", cases[c].text}};
         EXPERIMENT *experiment =
-            experiment_load("workloads/experiments/strict-light.json", overrides, 2, hear());
-        assert_good(experiment != NULL);
+            must(experiment_load("workloads/experiments/strict-light.json", overrides, 2, hear()));
         double *values = NULL;
-        assert_bad_input(policy_resolve(experiment, &values, hear()), cases[c].message);
+        assert_bad_input(policy_resolve(experiment, &values, hear()), cases[c].words);
     }
 }
 
@@ -297,11 +291,9 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear());
-    assert_good(experiment != NULL);
+        must(experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear()));
     const bool good = trees_load(arena, path, &experiment->workload, trees, error);
     if (good) {
-        char *written = NULL;
         MEMORY_STREAM(out, written);
         trees_write(out, trees);
         fclose(out);
@@ -320,14 +312,12 @@ CASE(a_tree_serves_a_world_without_its_functions)
                                          {"requests", "300"},
                                          {"warmup_requests", "0"}};
     double *values = NULL;
-    EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, hear());
-    assert_good(experiment != NULL);
+    EXPERIMENT *experiment = must(
+        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, hear()));
     const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy != NULL &&
                 simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
-    const struct notice *notice = notices_find(&result.notices, NOTICE_REMARK);
-    assert_non_null(notice);
+    const struct notice *notice = must(notices_find(&result.notices, NOTICE_REMARK));
     assert_non_null(strstr(notice->text, "are false: super-resolution"));
     assert_int_equal(result.overall.requests, 300);
 }
@@ -347,9 +337,7 @@ CASE(a_tree_is_written_as_it_was_read)
 
 CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
 {
-    static const struct {
-        const char *from, *to, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"slack <= -12", "slak <= -12", ":3: a feature is wanted"},
         {"slack <= -12", "slack < -12", ":3: \"if FEATURE <= NUMBER\""},
         {"slack <= -12", "slack <= 1x", ":3: \"if FEATURE <= NUMBER\""},
@@ -373,11 +361,10 @@ CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct trees trees;
         struct arena *arena = arena_create();
-        const char *at = strstr(good_tree, cases[c].from);
-        assert_non_null(at);
-        char *text = formatted("%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].to,
-                               at + strlen(cases[c].from));
-        assert_bad_input(load_text(text, arena, &trees, hear()), cases[c].message);
+        const char *at = must(strstr(good_tree, cases[c].key));
+        char *text = formatted("%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].text,
+                               at + strlen(cases[c].key));
+        assert_bad_input(load_text(text, arena, &trees, hear()), cases[c].words);
         arena_destroy(arena);
     }
 }
@@ -385,8 +372,7 @@ CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
 CASE(an_action_is_the_configuration_that_it_came_from)
 {
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear());
-    assert_good(experiment != NULL);
+        must(experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear()));
     struct arena *arena = arena_create();
     const struct workload *workload = &experiment->workload;
     const struct tree_actions *actions = tree_actions_create(arena, workload);

@@ -54,9 +54,7 @@ static struct experiment *chain(const char *key, const char *value)
 
 static struct worker *start(const char *command)
 {
-    struct worker *worker = worker_start(command, PATIENT_S, -1, hear());
-    assert_good(worker);
-    return worker;
+    return must(worker_start(command, PATIENT_S, -1, hear()));
 }
 
 /* Nothing that the worker started is left. */
@@ -160,10 +158,9 @@ struct told {
 
 static size_t read_log(const char *path, struct told *told)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     size_t count = 0;
     char line[128];
-    assert_non_null(file);
     for (; count < ENOUGH && fgets(line, sizeof line, file) != NULL; count++) {
         char *at = strchr(line, ' ') + 1, *end = strchr(at, ' ');
         *end = '\0';
@@ -366,8 +363,7 @@ CASE(a_worker_that_misbehaves_is_named_and_killed)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct worker_answer answer = {.id = 1};
         uint64_t id = 0;
-        struct worker *worker = worker_start(cases[i].command, cases[i].silent_s, -1, hear());
-        assert_non_null(worker);
+        struct worker *worker = must(worker_start(cases[i].command, cases[i].silent_s, -1, hear()));
         bool good = true;
         for (int k = 0; good && k < 4; k++)
             good = worker_run(worker, "f", 1, 1, &id, hear()) &&
@@ -408,8 +404,7 @@ CASE(an_owner_that_is_to_stop_waits_no_longer)
     uint64_t id;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    struct worker *worker = worker_start("sleep 1000", PATIENT_S, ends[0], hear());
-    assert_non_null(worker);
+    struct worker *worker = must(worker_start("sleep 1000", PATIENT_S, ends[0], hear()));
     assert_true(worker_run(worker, "f", 1, 1, &id, hear()));
     assert_int_equal(write(ends[1], "x", 1), 1);
     assert_false(worker_wait(worker, INT64_MAX, &answer, hear()));
@@ -423,18 +418,16 @@ CASE(an_owner_that_is_to_stop_waits_no_longer)
 
 CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
 {
-    static const struct {
-        const char *key, *value, *told;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"cluster.invokers.0.count", "2", "one invoker with one GPU"},
         {"cluster.invokers.0.gpus.0.count", "2", "one invoker with one GPU"},
         {"platform.initial", "cold", "platform.initial: \"cold\""},
         {"platform.initial", "{\"f\":4,\"g\":0}", "function g has no container"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].value);
+        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].text);
         assert_bad_input(worker_backend_check(experiment, hear()), "");
-        if (strstr(heard.message, cases[i].told) == NULL)
+        if (strstr(heard.message, cases[i].words) == NULL)
             fail_msg("told: %s", heard.message);
     }
     OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);

@@ -72,8 +72,7 @@ static inline void world_replace(char json[WORLD_BYTES], const char *from, const
     char out[WORLD_BYTES] = "", sought[WORLD_BYTES] = "";
     const char *rest = json;
     world_add(sought, "%s", from);
-    const char *at = strstr(json, sought);
-    assert_non_null(at);
+    const char *at = must(strstr(json, sought));
     for (; at != NULL; at = strstr(rest, sought)) {
         world_add(out, "%.*s%s", (int)(at - rest), rest, to);
         rest = at + strlen(sought);
@@ -263,8 +262,7 @@ static inline char *world_random(uint64_t number, bool nominal)
 static inline char *world_scarce(uint64_t number)
 {
     char *json = world_random(number, true);
-    char *count = strstr(json, "\"count\":");
-    assert_non_null(count);
+    char *count = must(strstr(json, "\"count\":"));
     count[strlen("\"count\":")] = '1';
     return json;
 }
@@ -346,10 +344,9 @@ struct world_case {
 static inline void worlds_check(const struct policy *policy, const struct world_case *cases,
                                 size_t count, uint64_t worlds)
 {
-    struct log *logs = malloc(2 * sizeof *logs);
+    struct log *logs = must(malloc(2 * sizeof *logs));
     char *json;
     uint64_t dropped[2];
-    assert_non_null(logs);
     assert_non_null(policy);
     for (size_t c = 0; c < count; c++)
         for (uint64_t world = 0; world < worlds; world++) {
