@@ -307,7 +307,7 @@ static const char *points_write(void)
     const char *path = in_folder("points-of-a-fit.csv"), *table = in_folder("samples.csv");
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    struct atomic_file points;
+    struct atomic_file points = {0};
     FILE *file = must(fopen(table, "w"));
     (void)fputs("model,batch,mps_pct,latency_ms,throughput_qps,l2_util_pct,dram_util_pct\n", file);
     for (int model = 0; model < 2; model++)

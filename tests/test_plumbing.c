@@ -394,14 +394,12 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
 enum { APPLICATIONS = 3 };
 
 /* The limit is 0.8. */
-static struct load_limit *limit_start(struct arena *arena, struct admission_spec *settings,
-                                      unsigned rate)
+static struct load_limit *limit_start(struct admission_spec *settings, unsigned rate)
 {
     *settings =
         (struct admission_spec){.start = 0.8, .least = 0.5, .most = 1, .step = 0.01, .misses = 0.2};
     settings->rate = rate;
-    *arena = (struct arena){0};
-    return must(load_limit_create(arena, APPLICATIONS, settings));
+    return must(load_limit_create(suite_arena(), APPLICATIONS, settings));
 }
 
 static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
@@ -409,7 +407,7 @@ static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
 CASE(counters_thin_evenly)
 {
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(suite_arena(), &settings, ADMISSION_PROPORTIONAL);
+    struct load_limit *limit = limit_start(&settings, ADMISSION_PROPORTIONAL);
     load_limit_balance(limit, thirds, thirds);
     uint32_t admitted = 0;
     for (uint32_t i = 1; i <= 1000; i++) {
@@ -430,20 +428,18 @@ CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
         [ADMISSION_MAX_MIN] = {1, 0.3, 0.375},
     };
     for (unsigned rate = ADMISSION_EFFICIENT; rate <= ADMISSION_MAX_MIN; rate++) {
-        struct arena arena;
         struct admission_spec settings;
-        struct load_limit *limit = limit_start(&arena, &settings, rate);
+        struct load_limit *limit = limit_start(&settings, rate);
         load_limit_balance(limit, thirds, load);
         for (uint32_t a = 0; a < APPLICATIONS; a++)
             assert_true(fabs(load_limit_fraction(limit, a) - wanted[rate][a]) < 1e-9);
-        arena_clear(&arena);
     }
 }
 
 CASE(the_limit_rests_where_the_target_fraction_misses)
 {
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(suite_arena(), &settings, ADMISSION_EFFICIENT);
+    struct load_limit *limit = limit_start(&settings, ADMISSION_EFFICIENT);
     for (int i = 0; i < 1000; i++)
         load_limit_outcome(limit, i % 5 != 0); /* 20 % miss, as the setting says */
     assert_true(fabs(load_limit_value(limit) - 0.8) < 0.02);

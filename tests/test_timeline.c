@@ -469,7 +469,7 @@ CASE(names_with_quotes_stay_json)
 {
     char path[64];
     folder_file(path);
-    char *json = formatted("%s", diamond);
+    char *json = world_copy(diamond);
     char *name = must(strstr(json, "\"chain\""));
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
