@@ -29,7 +29,8 @@ SAY      := $(if $(V),@:,@echo)
 
 # No contraction: a fused multiply-add rounds once, so results would differ between machines.
 STD      := -std=c11 -D_GNU_SOURCE -ffp-contract=off
-WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
+# What is called by way of a table is handed more than each entry needs.
+WARN     := -Wall -Wextra -Wpedantic -Wconversion -Wno-unused-parameter -Werror
 # LTO is empty but for the rooms through which a request passes (see HOT). Another OPT has none.
 OPT      ?= -O2 $(LTO)
 SANITIZE ?=
@@ -106,9 +107,6 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(SAY) compile $@
 	$(Q)$(COMPILE) -c $< -o $@
-
-# What calls a test or a policy of a test hands over more than each of them needs.
-$(BUILD)/tests/%.o $(BUILD)/lint/tests/%.tidy: WARN += -Wno-unused-parameter
 
 # Version, commit and the digest of the sources are compiled into the few files that name them, and
 # only those are compiled again when one of the three changes. The digest is the same on every machine

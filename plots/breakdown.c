@@ -65,7 +65,6 @@ static void cost_values(const struct source *source, const struct report_contend
 void cost_parts_rows(const struct source *source, const struct report_scenario *scenario,
                      const struct figure_kind *kind, struct sheet *sheet)
 {
-    (void)kind;
     const char *axis = metric_find("cost_per_request_usd")->face.title;
     for (size_t panel = 1; panel <= 2; panel++)
         for (size_t c = 0; c < scenario->contender_count && scenario->contenders[c].pale == 0;

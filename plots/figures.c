@@ -81,7 +81,6 @@ static void tradeoff_rows(const struct source *source, const struct report_scena
     const struct metric *const metrics[] = {metric_find("cost_per_request_usd"),
                                             metric_find("slo_hit_rate")};
     const struct report *report = source->report;
-    (void)kind;
     for (size_t c = 0; c < scenario->contender_count; c++) {
         const struct report_contender *contender = &scenario->contenders[c];
         const struct look look = source_look(scenario, c);

@@ -174,7 +174,6 @@ bool gantt_rows(struct reading *reading, size_t *row, struct sheet *sheet, struc
     const struct summary_row *run = source_recorded(reading->source, reading->contender);
     struct gantt gantt = {.sheet = sheet, .panel = *row + 1, .policy = reading->contender->title};
     struct error why = {0};
-    (void)error;
     if (run == NULL || *row == PANELS_MOST || sheet->list->timelines_most > 0)
         return true;
     gantt.arena = arena_create();

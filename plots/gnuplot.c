@@ -160,7 +160,6 @@ static void empty_groups_remove(char *text)
 /* Removes titles: browsers show them as tooltips, and gnuplot's are expressions of the script. */
 static size_t svg_clean(char *text, size_t size)
 {
-    (void)size;
     cut_all(text, "<title>", "</title>");
     cut_all(text, "<desc>", "</desc>");
     empty_groups_remove(text);

@@ -50,7 +50,6 @@ static int sealed_find(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct module *module = context;
     const Elf64_Addr page = (Elf64_Addr)sysconf(_SC_PAGESIZE);
-    (void)size;
     if (info->dlpi_addr != module->base)
         return 0;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {

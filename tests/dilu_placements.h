@@ -75,22 +75,20 @@ static inline void read_event(char *line, struct event *event)
 
 static inline void placements_open(struct line_reader *lines)
 {
-    struct error error = {0};
-    assert_true(line_reader_open(lines, "tests/data/training/dilu_placements.csv.gz", &error));
+    assert_true(line_reader_open(lines, "tests/data/training/dilu_placements.csv.gz", hear()));
 }
 
 /* The next set; false after the last. `events` has room for EVENTS. */
 static inline bool placements_next(struct line_reader *lines, unsigned *size, struct event *events,
                                    size_t *count)
 {
-    struct error error = {0};
     char *line = NULL;
-    if (line_reader_next(lines, &line, &error) != LINE_READ)
+    if (line_reader_next(lines, &line, hear()) != LINE_READ)
         return false;
     *size = (unsigned)next_number(&line);
     *count = (size_t)next_number(&line);
     for (size_t e = 0; e < *count; e++) {
-        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        assert_int_equal(line_reader_next(lines, &line, hear()), LINE_READ);
         read_event(line, &events[e]);
     }
     return true;

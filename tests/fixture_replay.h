@@ -35,10 +35,8 @@ static inline struct overrides warm(void)
 
 static inline struct experiment *parse(const char *json, const struct overrides *overrides)
 {
-    struct error error = {0};
     struct experiment *experiment =
-        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, &error);
-    assert_good(experiment != NULL, &error);
+        must(experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear()));
     return experiment;
 }
 
@@ -46,22 +44,22 @@ static inline struct experiment *parse(const char *json, const struct overrides 
  * `containers` of it; no noise. */
 static inline struct experiment *lone(const char *policy, const char *key, const char *value)
 {
-    char json[WORLD_BYTES];
-    world_build(json, &(struct world){.name = "lone",
-                                      .memory_mb = 8000,
-                                      .gpu_memory_mb = 8000,
-                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 200, 0.5}},
-                                      .interference = 0.5,
-                                      .input_bytes = 1000,
-                                      .applications = "a: a=f",
-                                      .rate_per_s = 5,
-                                      .slo_factor = 2,
-                                      .platform = "'interference':false,'initial':{'f':4},"
-                                                  "'keep_alive':'infinite','decision_cost':"
-                                                  "{'model':'zero'}",
-                                      .more = "'record':'all'",
-                                      .requests = 300,
-                                      .seed = 5});
+    char *json =
+        world_build(&(struct world){.name = "lone",
+                                    .memory_mb = 8000,
+                                    .gpu_memory_mb = 8000,
+                                    .functions = {{"f", "1", "1", "1", "[[100]]", 0, 200, 0.5}},
+                                    .interference = 0.5,
+                                    .input_bytes = 1000,
+                                    .applications = "a: a=f",
+                                    .rate_per_s = 5,
+                                    .slo_factor = 2,
+                                    .platform = "'interference':false,'initial':{'f':4},"
+                                                "'keep_alive':'infinite','decision_cost':"
+                                                "{'model':'zero'}",
+                                    .more = "'record':'all'",
+                                    .requests = 300,
+                                    .seed = 5});
     struct overrides overrides = {.count = 0};
     override_add(&overrides, "policy.name", policy != NULL ? policy : "fifo");
     if (key != NULL)

@@ -36,11 +36,9 @@ static inline void report_close(struct opened *opened)
 __attribute__((noinline, unused)) static char *
 printed(const struct opened *opened, bool (*print)(const struct report *, FILE *, struct error *))
 {
-    char *text = NULL;
-    struct error error = {0};
     assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
     MEMORY_STREAM(out, text);
-    assert_true(print(opened->report, out, &error));
+    assert_true(print(opened->report, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }

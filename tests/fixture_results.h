@@ -200,18 +200,16 @@ static inline bool fixture_store(struct store *store, const struct fixture *fixt
 static inline struct results *fixture_results(const struct fixture *runs, size_t count)
 {
     char folder[512];
-    char path[600];
-    struct error error = {0};
     (void)snprintf(folder, sizeof folder, "%s/esgsim-results-XXXXXX", P_tmpdir);
     if (mkdtemp(folder) == NULL)
         return NULL;
-    (void)snprintf(path, sizeof path, "%s/made-up.h5", folder);
-    struct store *store = store_create(path, &error);
+    char *path = formatted("%s/made-up.h5", folder);
+    struct store *store = store_create(path, hear());
     bool good = store != NULL;
     for (size_t i = 0; good && i < count; i++)
-        good = fixture_store(store, &runs[i], 0, &error);
-    good = good && store_finish(store, &error);
-    struct results *results = good ? results_load(path, &error) : NULL;
+        good = fixture_store(store, &runs[i], 0, hear());
+    good = good && store_finish(store, hear());
+    struct results *results = good ? results_load(path, hear()) : NULL;
     if (unlink(path) != 0 || rmdir(folder) != 0 || results == NULL)
         return NULL;
     /* The parts of the header that are not the fixture's. */

@@ -18,8 +18,7 @@ struct run_rows {
 
 static inline bool kept_add(struct kept *kept, const void *row, size_t size)
 {
-    unsigned char *grown = realloc(kept->bytes, kept->size + size);
-    assert_non_null(grown);
+    unsigned char *grown = must(realloc(kept->bytes, kept->size + size));
     memcpy(grown + kept->size, row, size);
     kept->bytes = grown;
     kept->size += size;

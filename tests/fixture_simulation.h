@@ -36,6 +36,16 @@ OWNER(experiment_free, struct experiment)
         return true;                                                                               \
     }
 
+/* Of the last run that was given rows and anew(), which frees what was there. */
+static __attribute__((unused)) struct log rows;
+static struct simulation_result result;
+
+static inline struct simulation_result *anew(void)
+{
+    simulation_result_clear(&result);
+    return &result;
+}
+
 /* The log, empty, of a test that needs one at a time. */
 static inline struct log *log_one(void)
 {
@@ -130,10 +140,9 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
-    struct error error = {0};
     const struct override override = {key, value};
-    struct experiment *experiment = load_or_fail(json, key != NULL ? &override : NULL, &error);
-    assert_good(experiment != NULL, &error);
+    struct experiment *experiment =
+        must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
     return experiment;
 }
 
@@ -146,18 +155,15 @@ static inline struct experiment *load(const char *json)
 static inline void assert_text_refused(const char *json, const char *key, const char *value,
                                        const char *part)
 {
-    struct error error = {0};
     const struct override override = {key, value};
-    assert_null(load_or_fail(json, key != NULL ? &override : NULL, &error));
-    assert_input_error(&error, part);
+    assert_bad_input(load_or_fail(json, key != NULL ? &override : NULL, hear()), part);
 }
 
 /* The policy's defaults, but for `key` where given, which it has; the caller frees them. */
 static inline double *policy_values(const struct policy *policy, const char *key, double number)
 {
-    double *values = calloc(keys_count(policy->parameters) + 1, sizeof *values);
+    double *values = must(calloc(keys_count(policy->parameters) + 1, sizeof *values));
     bool known = key == NULL;
-    assert_non_null(values);
     for (size_t i = 0; i < keys_count(policy->parameters); i++) {
         const struct key *parameter = &policy->parameters[i];
         const bool named = key != NULL && strcmp(key, parameter->name) == 0;
@@ -204,9 +210,8 @@ static inline bool run(const char *json, const struct policy *policy, struct log
 static inline void run_well_with(const char *json, const struct policy *policy, const char *key,
                                  double number, struct log *log, struct simulation_result *result)
 {
-    struct error error = {0};
-    if (!run_with(json, policy, key, number, log, result, &error))
-        fail_msg("%s: %s", policy != NULL ? policy->name : "its own policy", error.message);
+    if (!run_with(json, policy, key, number, log, result, hear()))
+        fail_msg("%s: %s", policy != NULL ? policy->name : "its own policy", heard.message);
 }
 
 static inline void run_well(const char *json, const struct policy *policy, struct log *log,

@@ -36,17 +36,16 @@ static inline pid_t sweep_start(const char *sweep_path, const struct sweep_runne
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
-    struct error error = {0};
     int out = open(messages != NULL ? messages : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (out < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
         _exit(99);
     guard_install();
-    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
-    bool good = sweep != NULL && sweep_runner_run(sweep, options, &error);
+    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, hear());
+    bool good = sweep != NULL && sweep_runner_run(sweep, options, hear());
     if (!good)
-        (void)fprintf(stderr, "%s\n", error.message);
+        (void)fprintf(stderr, "%s\n", heard.message);
     (void)fflush(NULL);
-    _exit(good ? 0 : error.kind == ERROR_INPUT ? 2 : 1);
+    _exit(good ? 0 : heard.kind == ERROR_INPUT ? 2 : 1);
 }
 
 static inline int sweep_wait(pid_t pid)
@@ -92,8 +91,7 @@ static inline void table_bytes_clear(struct table_bytes *all)
 
 static inline void table_bytes_add(struct table_bytes *all, const void *bytes, size_t size)
 {
-    unsigned char *grown = realloc(all->bytes, all->size + size + 1);
-    assert_non_null(grown);
+    unsigned char *grown = must(realloc(all->bytes, all->size + size + 1));
     memcpy(grown + all->size, bytes, size);
     all->bytes = grown;
     all->size += size;
@@ -110,8 +108,7 @@ static inline herr_t table_visit(hid_t file, const char *name, const H5L_info_t 
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
     size_t size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
-    OWNED(free) unsigned char *bytes = malloc(size + 1);
-    assert_non_null(bytes);
+    OWNED(free) unsigned char *bytes = must(malloc(size + 1));
     assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
     table_bytes_add(all, name, strlen(name) + 1);
     table_bytes_add(all, bytes, size);

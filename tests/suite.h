@@ -16,6 +16,7 @@
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
+#include <gsl/gsl_rng.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/error.h"
@@ -76,11 +77,21 @@ static inline size_t trials(size_t whole)
 
 /* ---- What a test asserts --------------------------------------------------------------------- */
 
+/* What the call said of its failure that was last given hear(), which forgets what was before. */
+static struct error heard;
+
+static inline struct error *hear(void)
+{
+    heard.kind = ERROR_NONE;
+    heard.message[0] = '\0';
+    return &heard;
+}
+
 /* What follows is not reached where the call or the pointer is false: analysers see so by abort. */
-#define assert_good(good, error)                                                                   \
+#define assert_good(good)                                                                          \
     do {                                                                                           \
         if (!(good)) {                                                                             \
-            fail_msg("%s", (error)->message);                                                      \
+            fail_msg("%s", heard.message);                                                         \
             abort();                                                                               \
         }                                                                                          \
     } while (false)
@@ -91,12 +102,43 @@ static inline size_t trials(size_t whole)
             fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
     } while (false)
 
-/* Bad input, and what is said of it. */
-#define assert_input_error(error, part)                                                            \
+/* A call's pointer, which is not NULL. */
+static inline void *must_be(void *pointer, const char *call)
+{
+    if (pointer == NULL) {
+        fail_msg("%s is NULL: %s", call, heard.message);
+        abort();
+    }
+    return pointer;
+}
+#define must(...) ((__typeof__(__VA_ARGS__))must_be((void *)(uintptr_t)(__VA_ARGS__), #__VA_ARGS__))
+
+/* What was said of bad input, and of work that failed, in one line. */
+#define assert_said(of, part)                                                                      \
     do {                                                                                           \
-        assert_int_equal((error)->kind, ERROR_INPUT);                                              \
-        assert_contains((error)->message, part);                                                   \
+        assert_int_equal(heard.kind, of);                                                          \
+        assert_contains(heard.message, part);                                                      \
+        assert_null(strchr(heard.message, '\n'));                                                  \
     } while (false)
+#define assert_input_error(part) assert_said(ERROR_INPUT, part)
+
+/* The call fails, or its pointer is NULL, for bad input, or because the work failed. */
+#define assert_fails(call, of, part)                                                               \
+    do {                                                                                           \
+        if (call)                                                                                  \
+            fail_msg("does not fail: %s", #call);                                                  \
+        assert_said(of, part);                                                                     \
+    } while (false)
+#define assert_bad_input(call, part) assert_fails(call, ERROR_INPUT, part)
+#define assert_bad_run(call, part) assert_fails(call, ERROR_RUN, part)
+
+/* Rows of tables of refusals: a text, or a text of a key, and words of what is said. */
+struct refusal {
+    const char *text, *words;
+};
+struct refusal_of {
+    const char *key, *text, *words;
+};
 
 static inline void assert_distance(double value, double expected, double most, const char *file,
                                    int line)
@@ -114,6 +156,35 @@ static inline void assert_distance(double value, double expected, double most, c
     assert_absolute(value, expected, (most)*fabs((double)(expected)))
 
 /* ---- What a test is given -------------------------------------------------------------------- */
+
+/* For what lives to the end of the suite. */
+static inline struct arena *suite_arena(void)
+{
+    static struct arena *arena;
+    return arena != NULL ? arena : (arena = arena_create());
+}
+
+/* Random numbers of GSL's Mersenne twister, to the end of the suite. */
+static inline gsl_rng *seeded(unsigned long seed)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    assert_non_null(rng);
+    gsl_rng_set(rng, seed);
+    *(gsl_rng **)arena_allocate(suite_arena(), 1, sizeof rng) = rng;
+    return rng;
+}
+
+/* A text as printf writes it, to the end of the suite. */
+static inline char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline char *formatted(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    arena_append_of(suite_arena(), &text, format, args);
+    va_end(args);
+    return text;
+}
 
 /* JSON with ' for " becomes JSON. */
 static inline char *json_requote(char *json)
@@ -155,11 +226,16 @@ static inline void arena_home_free_owned(void *pointer)
 #define JSON OWNED(cJSON_Delete) cJSON
 #define STRING OWNED(free) char
 
-/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed. */
+/* FILE *out, whose bytes are `text`, a pointer of the block, once it is closed; and the same whose
+ * text the block's end frees. */
 #define MEMORY_STREAM(out, text)                                                                   \
+    char *text = NULL;                                                                             \
     size_t out##_size = 0;                                                                         \
-    FILE *out = open_memstream(&(text), &out##_size);                                              \
-    assert_non_null(out)
+    FILE *out = must(open_memstream(&(text), &out##_size))
+#define OWNED_STREAM(out, text)                                                                    \
+    STRING *text = NULL;                                                                           \
+    size_t out##_size = 0;                                                                         \
+    FILE *out = must(open_memstream(&(text), &out##_size))
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 

@@ -33,14 +33,13 @@ static inline void rounds_open(struct rounds *rounds, const char *path, const ch
     const struct synergy_servers cluster = {
         .count = servers, .gpus = 8, .vcpus = 8 * vcpus, .memory = 500};
     const struct training_draw draw = {0};
-    struct error error = {0};
     *rounds = (struct rounds){.first = first, .last = last, .round_s = 300};
-    rounds->models = training_models_read(models, &error);
-    rounds->trace = training_trace_read(path, "synergy", &error);
+    rounds->models = training_models_read(models, hear());
+    rounds->trace = training_trace_read(path, "synergy", hear());
     assert_non_null(rounds->models);
     assert_non_null(rounds->trace);
     const size_t count = rounds->trace->count;
-    rounds->specs = trainings_from_trace(rounds->trace, path, rounds->models, &draw, 1, &error);
+    rounds->specs = trainings_from_trace(rounds->trace, path, rounds->models, &draw, 1, hear());
     rounds->trainings = calloc(count, sizeof *rounds->trainings);
     rounds->finish_s = calloc(count, sizeof *rounds->finish_s);
     rounds->round = synergy_round_create(&rounds->arena, &cluster, order, allocation, 1000 * 3600);
@@ -97,13 +96,12 @@ static inline void rounds_lease(struct rounds *rounds, struct synergy_training *
 /* Runs until all measured trainings have finished. */
 static inline void rounds_run(struct rounds *rounds)
 {
-    struct error error = {0};
     struct synergy_round *round = rounds->round;
     for (; rounds->measured < rounds->last - rounds->first; rounds->now_s += rounds->round_s) {
         while (rounds->arrived < rounds->trace->count &&
                rounds->trainings[rounds->arrived].arrival_s <= rounds->now_s)
             synergy_round_add(round, &rounds->trainings[rounds->arrived++]);
-        assert_true(synergy_round_run(round, rounds->now_s, &error));
+        assert_true(synergy_round_run(round, rounds->now_s, hear()));
         if (rounds->check != NULL)
             rounds->check(rounds);
         for (size_t i = 0; i < round->count; i++)

@@ -168,14 +168,10 @@ static const struct policy probe_policy = {
 
 CASE(placement_equals_a_scan_of_all_invokers_by_its_definition)
 {
-    struct log *log = log_one();
     probe_answers = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
-        char json[WORLD_BYTES];
-        RESULT result = {0};
-        world_random(json, n, false);
-        run_well(json, &probe_policy, log, &result);
-        world_check_conserved(log, &result, 400);
+        run_well(world_random(n, false), &probe_policy, &rows, anew());
+        world_check_conserved(&rows, &result, 400);
     }
     print_message("%u placements\n", probe_answers);
     assert_true(probe_answers > trials(100000));
@@ -211,16 +207,13 @@ CASE(every_variant_of_esg_serves_all_within_the_cluster)
                     {"locality", OFF},      {"locality", WARM},      {"split", SLO_PROPORTIONAL},
                     {"split", SLO_EQUAL},   {"placement", SPREAD},   {"later_batches", BOUNDED},
                     {"recheck", EACH_STEP}, {"infeasible", MINIMUM}, {"late", LEAD}};
-    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
     for (uint64_t n = 0; n < trials(WORLDS); n++)
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            char json[WORLD_BYTES];
-            RESULT result = {0};
-            world_random(json, n, false);
-            run_well_with(json, esg, variants[v].key, variants[v].value, log, &result);
-            world_check_conserved(log, &result, 400);
-            check_variant(log, variants[v].key, variants[v].value);
+            char *json = world_random(n, false);
+            run_well_with(json, esg, variants[v].key, variants[v].value, &rows, anew());
+            world_check_conserved(&rows, &result, 400);
+            check_variant(&rows, variants[v].key, variants[v].value);
         }
 }
 
@@ -262,19 +255,12 @@ static const struct world trickle = {.invokers = 4,
 
 CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
 {
-    struct log *log = log_one();
-    char json[WORLD_BYTES];
-    world_build(json, &trickle);
+    char *json = world_build(&trickle);
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct planner *planner =
-        planner_create(&arena, &experiment->workload, 65535, PLANNER_DOMINATOR, &error);
-    assert_non_null(planner);
+    struct planner *planner = must(
+        planner_create(suite_arena(), &experiment->workload, 65535, PLANNER_DOMINATOR, hear()));
     const struct policy *esg = policy_find("esg", NULL);
-    struct simulation_result result = {0};
-    run_well_with(json, esg, "redistribution", OFF, log, &result);
-    simulation_result_clear(&result);
+    run_well_with(json, esg, "redistribution", OFF, &rows, anew());
     for (uint32_t queue = 0; queue < 3; queue++) {
         const uint32_t function = experiment->workload.applications[0].stages[queue].function;
         const sim_time_t budget =
@@ -283,15 +269,14 @@ CASE(without_redistribution_every_stage_keeps_the_plan_of_its_quota)
             &experiment->workload.functions[function]
                  .configurations[planner_cheapest_among(planner, KINDS_ALL, function, 1, budget)];
         uint32_t vcpu = 0, vgpu = 0;
-        assert_int_equal(configurations_of(log, queue, &vcpu, &vgpu), 1);
+        assert_int_equal(configurations_of(&rows, queue, &vcpu, &vgpu), 1);
         assert_int_equal(vcpu, wanted->vcpu);
         assert_int_equal(vgpu, wanted->vgpu);
     }
     /* With it, what the noise of the first stages leaves or takes moves the later ones' plans. */
     uint32_t vcpu = 0, vgpu = 0;
-    run_well(json, esg, log, &result);
-    simulation_result_clear(&result);
-    assert_true(configurations_of(log, 2, &vcpu, &vgpu) > 1);
+    run_well(json, esg, &rows, anew());
+    assert_true(configurations_of(&rows, 2, &vcpu, &vgpu) > 1);
 }
 
 /* Jobs of later stages that ran where the first did. */
@@ -308,17 +293,15 @@ static size_t stayed(const struct log *log)
 
 CASE(locality_keeps_a_request_where_its_data_is)
 {
-    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    char json[WORLD_BYTES];
     RESULT near = {0};
     RESULT warm = {0};
-    world_build(json, &trickle);
-    run_well(json, esg, log, &near);
-    assert_int_equal(stayed(log), 600);
+    char *json = world_build(&trickle);
+    run_well(json, esg, &rows, &near);
+    assert_int_equal(stayed(&rows), 600);
     assert_true(near.overall.transfer_ms_mean == 0);
-    run_well_with(json, esg, "placement", SPREAD, log, &warm);
-    assert_int_equal(stayed(log), 600);
+    run_well_with(json, esg, "placement", SPREAD, &rows, &warm);
+    assert_int_equal(stayed(&rows), 600);
 }
 
 /* Two single-stage requests at a time on four empty invokers: packed on one, or spread. */
@@ -333,25 +316,22 @@ CASE(spreading_gives_co_runners_gpus_of_their_own)
                                        .platform = "'initial':{'f':8}",
                                        .requests = 300,
                                        .seed = 3};
-    struct log *log = log_one();
     const struct policy *esg = policy_find("esg", NULL);
-    char json[WORLD_BYTES];
     RESULT packed = {0};
     RESULT spread = {0};
-    world_build(json, &pairs);
-    run_well(json, esg, log, &packed);
+    char *json = world_build(&pairs);
+    run_well(json, esg, &rows, &packed);
     double slowest = 1;
-    for (size_t i = 0; i < log->batch_count; i++)
-        slowest = fmax(slowest, log->batches[i].slowdown);
+    for (size_t i = 0; i < rows.batch_count; i++)
+        slowest = fmax(slowest, rows.batches[i].slowdown);
     assert_true(slowest > 1.4); /* one co-runner: 1.5 */
-    run_well_with(json, esg, "placement", SPREAD, log, &spread);
-    for (size_t i = 0; i < log->batch_count; i++)
-        assert_true(log->batches[i].slowdown < 1.0001);
+    run_well_with(json, esg, "placement", SPREAD, &rows, &spread);
+    for (size_t i = 0; i < rows.batch_count; i++)
+        assert_true(rows.batches[i].slowdown < 1.0001);
     assert_true(spread.overall.cost_per_request_usd < packed.overall.cost_per_request_usd);
 }
 
-/* ---- What the accounts of the paper leave open ------------------------------------------------
- */
+/* ---- What the accounts of the paper leave open ----------------------------------------------- */
 
 /* The fastest configuration is (1, 1, 4), the cheapest per job the largest batch on one unit, the
  * minimum (1, 1, 1). */
@@ -362,33 +342,29 @@ static const struct world_function batches = {
 static void run_open(struct log *log, const char *applications, double interval, double slo,
                      const char *params)
 {
-    char json[WORLD_BYTES], policy[256];
-    RESULT result = {0};
-    snprintf(policy, sizeof policy, "'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
-             strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
-    world_build(json, &(struct world){.functions = {batches},
-                                      .applications = applications,
-                                      .every_ms = {0.9 * interval, 1.1 * interval},
-                                      .slo_factor = slo,
-                                      .platform = "'initial':{'f':8}",
-                                      .more = policy,
-                                      .requests = 300,
-                                      .seed = 3});
-    run_well(json, NULL, log, &result);
+    char *policy = formatted("'policy':{'name':'esg','params':{'headroom':0,%s%s}}",
+                             strstr(params, "'late'") != NULL ? "" : "'late':'lead',", params);
+    char *json = world_build(&(struct world){.functions = {batches},
+                                             .applications = applications,
+                                             .every_ms = {0.9 * interval, 1.1 * interval},
+                                             .slo_factor = slo,
+                                             .platform = "'initial':{'f':8}",
+                                             .more = policy,
+                                             .requests = 300,
+                                             .seed = 3});
+    run_well(json, NULL, log, anew());
 }
 
 /* At a trickle one job waits at most, so that a later batch of two jobs never exists. */
 CASE(bounded_plans_of_one_job_are_those_of_batches_of_one)
 {
     static const char *const methods[] = {"'method':'astar'", "'method':'frontier'"};
-    OWNED(free) struct log *logs = malloc(3 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(3 * sizeof *logs));
     for (size_t m = 0; m < 2; m++) {
         static const char *const readings[] = {"'later_batches':'bounded'", "'batching':'off'",
                                                "'later_batches':'any'"};
         for (size_t r = 0; r < 3; r++) {
-            char params[128];
-            snprintf(params, sizeof params, "%s,%s", methods[m], readings[r]);
+            char *params = formatted("%s,%s", methods[m], readings[r]);
             run_open(&logs[r], "a: a=f b=f(a) c=f(b)", 1000, 0.8, params);
         }
         assert_same_rows(&logs[0], &logs[1]);
@@ -430,30 +406,28 @@ CASE(late_jobs_run_in_the_configuration_that_infeasible_names)
         bool largest;
         uint32_t vgpu;
     } choices[] = {{"fastest", false, 4}, {"cheapest", true, 1}, {"minimum", false, 1}};
-    struct log *log = log_one();
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
-        char params[128];
-        snprintf(params, sizeof params, "'infeasible':'%s','recheck_limit':1000", choices[c].name);
-        run_open(log, "a: a=f", 12, 0.1, params);
-        assert_int_equal(otherwise(log, choices[c].largest, choices[c].vgpu), 0);
+        char *params = formatted("'infeasible':'%s','recheck_limit':1000", choices[c].name);
+        run_open(&rows, "a: a=f", 12, 0.1, params);
+        assert_int_equal(otherwise(&rows, choices[c].largest, choices[c].vgpu), 0);
     }
     /* Of jobs that ride the minimum configuration has the largest batch, too. */
-    run_open(log, "a: a=f", 12, 0.1, "'infeasible':'minimum','late':'ride','recheck_limit':1000");
-    assert_int_equal(otherwise(log, true, 1), 0);
-    run_open(log, "a: a=f", 12, 0.1, "'late':'ride','recheck_limit':0");
+    run_open(&rows, "a: a=f", 12, 0.1, "'infeasible':'minimum','late':'ride','recheck_limit':1000");
+    assert_int_equal(otherwise(&rows, true, 1), 0);
+    run_open(&rows, "a: a=f", 12, 0.1, "'late':'ride','recheck_limit':0");
     size_t filled = 0;
-    for (size_t i = 0; i < log->batch_count; i++) {
-        const uint32_t waiting = waiting_at(log, &log->batches[i]);
-        if (log->batches[i].vgpu > 1)
+    for (size_t i = 0; i < rows.batch_count; i++) {
+        const uint32_t waiting = waiting_at(&rows, &rows.batches[i]);
+        if (rows.batches[i].vgpu > 1)
             continue;
-        assert_int_equal(log->batches[i].configured_batch, waiting < 2 ? 1 : waiting < 4 ? 2 : 4);
-        filled += log->batches[i].configured_batch > 1;
+        assert_int_equal(rows.batches[i].configured_batch, waiting < 2 ? 1 : waiting < 4 ? 2 : 4);
+        filled += rows.batches[i].configured_batch > 1;
     }
     assert_true(filled > 20);
     /* At each step the plan is kept with which the queue was listed, whatever has joined it. */
-    run_open(log, "a: a=f", 12, 0.1,
+    run_open(&rows, "a: a=f", 12, 0.1,
              "'infeasible':'cheapest','recheck_limit':1000,'recheck':'each-step'");
-    assert_true(otherwise(log, true, 1) > 0);
+    assert_true(otherwise(&rows, true, 1) > 0);
 }
 
 /* ---- Late jobs ------------------------------------------------------------------------------- */
@@ -532,18 +506,14 @@ static bool watched_decide(void *state, struct platform *platform)
 
 CASE(late_jobs_ride_with_the_oldest_that_can_still_be_met)
 {
-    struct log *log = log_one();
     struct policy watched = *policy_find("esg", NULL);
     esg_decide_itself = watched.decide;
     watched.decide = watched_decide;
     leads_seen = 0;
     for (uint64_t n = 0; n < trials(WORLDS); n++) {
-        char json[WORLD_BYTES];
-        RESULT result = {0};
-        world_random(json, n, n % 2 == 1);
-        run_well_with(json, &watched, NULL, 0, log, &result);
-        world_check_conserved(log, &result, WORLD_REQUESTS);
-        world_check_batches(log);
+        run_well_with(world_random(n, n % 2 == 1), &watched, NULL, 0, &rows, anew());
+        world_check_conserved(&rows, &result, WORLD_REQUESTS);
+        world_check_batches(&rows);
     }
     print_message("%lu plans of a later job than the oldest\n", (unsigned long)leads_seen);
     assert_true(leads_seen > trials(1000));
@@ -553,16 +523,13 @@ CASE(late_jobs_ride_with_the_oldest_that_can_still_be_met)
 CASE(batches_form_in_overload_if_late_jobs_ride)
 {
     static const char *const late[] = {"lead", "ride"};
-    struct log *log = log_one();
     for (size_t i = 0; i < 2; i++) {
-        char params[64];
         size_t jobs = 0;
-        snprintf(params, sizeof params, "'late':'%s'", late[i]);
-        run_open(log, "a: a=f b=f(a)", 20, 1.5, params);
-        for (size_t b = 0; b < log->batch_count; b++)
-            jobs += log->batches[b].jobs;
-        print_message("%s: %zu jobs in %zu batches\n", late[i], jobs, log->batch_count);
-        assert_true(i == 0 ? 10 * jobs < 13 * log->batch_count : 10 * jobs > 15 * log->batch_count);
+        run_open(&rows, "a: a=f b=f(a)", 20, 1.5, formatted("'late':'%s'", late[i]));
+        for (size_t b = 0; b < rows.batch_count; b++)
+            jobs += rows.batches[b].jobs;
+        print_message("%s: %zu jobs in %zu batches\n", late[i], jobs, rows.batch_count);
+        assert_true(i == 0 ? 10 * jobs < 13 * rows.batch_count : 10 * jobs > 15 * rows.batch_count);
     }
 }
 
@@ -578,15 +545,14 @@ static size_t on_one_unit(const struct log *log)
  * its rechecks are used up. Many jobs arrive in between, which are no reason for a recheck. */
 CASE(a_recheck_waits_for_a_batch_to_finish)
 {
-    struct log *log = log_one();
-    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'changed'");
-    assert_int_equal(on_one_unit(log), 0);
-    run_open(log, "a: a=f; b: a=f", 4, 0.1, "'recheck':'each-step'");
-    print_message("%zu of %zu batches at each step\n", on_one_unit(log), log->batch_count);
-    assert_true(on_one_unit(log) > 50);
+    run_open(&rows, "a: a=f; b: a=f", 4, 0.1, "'recheck':'changed'");
+    assert_int_equal(on_one_unit(&rows), 0);
+    run_open(&rows, "a: a=f; b: a=f", 4, 0.1, "'recheck':'each-step'");
+    print_message("%zu of %zu batches at each step\n", on_one_unit(&rows), rows.batch_count);
+    assert_true(on_one_unit(&rows) > 50);
     /* With five queues the last waits for longer than three finishes. */
-    run_open(log, "a: a=f; b: a=f; c: a=f; d: a=f; e: a=f", 4, 0.1, "'recheck':'changed'");
-    assert_true(on_one_unit(log) > 0);
+    run_open(&rows, "a: a=f; b: a=f; c: a=f; d: a=f; e: a=f", 4, 0.1, "'recheck':'changed'");
+    assert_true(on_one_unit(&rows) > 0);
 }
 
 SUITE("ablation")

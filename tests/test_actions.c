@@ -55,13 +55,11 @@ static bool record(struct experiment *experiment, const struct policy *policy, s
 static void assert_replayed(const char *json, const struct policy *policy)
 {
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
-    assert_good(record(experiment, policy, 0, run, &error), &error);
+    assert_good(record(experiment, policy, 0, run, hear()));
     struct arena *arena = arena_create();
-    const struct policy *actions = actions_read(arena, run->path, experiment, &error);
-    assert_good(actions != NULL, &error);
-    assert_good(record(experiment, actions, 0, again, &error), &error);
+    const struct policy *actions = must(actions_read(arena, run->path, experiment, hear()));
+    assert_good(record(experiment, actions, 0, again, hear()));
     const struct simulation_result *a = &run->result, *b = &again->result;
     assert_true(bits_equal(&a->overall, &b->overall, sizeof a->overall));
     assert_true(bits_equal(&a->run, &b->run, sizeof a->run));
@@ -82,9 +80,7 @@ CASE(a_replay_is_the_run_of_each_policy)
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
         assert_replayed(diamond, policy);
         for (uint64_t world = 0; world < WORLDS; world++) {
-            char json[WORLD_BYTES];
-            world_random(json, world, world % 2 == 1);
-            assert_replayed(json, policy);
+            assert_replayed(world_random(world, world % 2 == 1), policy);
         }
     }
 }
@@ -93,29 +89,25 @@ CASE(a_replay_is_the_run_of_each_policy)
 CASE(a_damaged_file_is_refused_with_one_line)
 {
     EXPERIMENT *experiment = load_with(diamond, "requests", "4");
-    struct error error = {0};
     struct recorded *run = recorded_begin(0);
-    assert_good(record(experiment, policy_find("fifo", NULL), 0, run, &error), &error);
+    assert_good(record(experiment, policy_find("fifo", NULL), 0, run, hear()));
     STRING *text = file_text(run->path);
     struct arena *arena = arena_create();
     const size_t length = strlen(text);
     experiment->seed++;
-    assert_null(actions_read(arena, run->path, experiment, &error));
+    assert_null(actions_read(arena, run->path, experiment, hear()));
     experiment->seed--;
     for (size_t i = 0; i + 1 < length; i++)
         for (int cut = 0; cut < 2; cut++) {
-            struct error fault = {0};
             const char byte = text[i];
             text[i] = byte == '1' ? '2' : '1';
-            FILE *file = fopen(run->path, "w");
-            assert_non_null(file);
+            FILE *file = must(fopen(run->path, "w"));
             fwrite(text, 1, cut ? i : length, file);
             assert_int_equal(fclose(file), 0);
             text[i] = byte;
-            if (actions_read(arena, run->path, experiment, &fault) != NULL)
+            if (actions_read(arena, run->path, experiment, hear()) != NULL)
                 fail_msg("byte %zu %s is not noticed", i, cut ? "and all after it" : "");
-            assert_input_error(&fault, run->path);
-            assert_null(strchr(fault.message, '\n'));
+            assert_input_error(run->path);
         }
     arena_destroy(arena);
     recorded_end(run);
@@ -124,9 +116,8 @@ CASE(a_damaged_file_is_refused_with_one_line)
 CASE(what_no_replay_repeats_is_not_recorded)
 {
     EXPERIMENT *experiment = load_with(diamond, "platform.decision_cost", "{'model':'measured'}");
-    struct error error = {0};
-    assert_false(record(experiment, policy_find("fifo", NULL), 0, recorded_begin(0), &error));
-    assert_input_error(&error, "after a measured decision_cost");
+    assert_bad_input(record(experiment, policy_find("fifo", NULL), 0, recorded_begin(0), hear()),
+                     "after a measured decision_cost");
 }
 
 /* Another world is refused before the run, but not another policy, name or level of record. */
@@ -142,16 +133,14 @@ CASE(a_file_of_actions_names_its_world)
                    {"name", "other", true},
                    {"policy.name", "edf", true}};
     EXPERIMENT *experiment = load(diamond);
-    struct error error = {0};
     struct recorded *run = recorded_begin(0);
     struct arena *arena = arena_create();
-    assert_good(record(experiment, policy_find("fifo", NULL), 0, run, &error), &error);
+    assert_good(record(experiment, policy_find("fifo", NULL), 0, run, hear()));
     for (size_t c = 0; c < sizeof changes / sizeof *changes; c++) {
         EXPERIMENT *other = load_with(diamond, changes[c].key, changes[c].value);
-        struct error fault = {0};
-        assert_int_equal(actions_read(arena, run->path, other, &fault) != NULL, changes[c].same);
+        assert_int_equal(actions_read(arena, run->path, other, hear()) != NULL, changes[c].same);
         if (!changes[c].same)
-            assert_input_error(&fault, "csv:1: no actions of seed 3 in world ");
+            assert_said(ERROR_INPUT, "csv:1: no actions of seed 3 in world ");
     }
     arena_destroy(arena);
     recorded_end(run);
@@ -163,16 +152,14 @@ CASE(actions_that_do_not_fit_fail_the_run)
     EXPERIMENT *experiment = load(diamond);
     EXPERIMENT *other = load_with(diamond, "arrivals.rate_per_s", "39");
     char *resolved = experiment->resolved_json;
-    struct error error = {0};
     struct arena *arena = arena_create();
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
     experiment->resolved_json = other->resolved_json;
-    assert_good(record(experiment, policy_find("edf", NULL), 0, run, &error), &error);
+    assert_good(record(experiment, policy_find("edf", NULL), 0, run, hear()));
     experiment->resolved_json = resolved;
-    const struct policy *actions = actions_read(arena, run->path, other, &error);
-    assert_good(actions != NULL, &error);
-    assert_false(record(other, actions, 0, again, &error));
-    assert_true(error.kind == ERROR_RUN && strstr(error.message, "rule actions") != NULL);
+    const struct policy *actions = must(actions_read(arena, run->path, other, hear()));
+    assert_false(record(other, actions, 0, again, hear()));
+    assert_true(heard.kind == ERROR_RUN && strstr(heard.message, "rule actions") != NULL);
     arena_destroy(arena);
     recorded_end(run);
     recorded_end(again);
@@ -218,11 +205,10 @@ static size_t before(char *text, sim_time_t time)
 static bool swerves_alike(const struct policy *policy, const char *json)
 {
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
     struct recorded *run = recorded_begin(0), *again = recorded_begin(1);
     const sim_time_t time = 4 * SIM_S;
-    assert_good(record(experiment, policy, 0, run, &error), &error);
-    assert_good(record(experiment, policy, time, again, &error), &error);
+    assert_good(record(experiment, policy, 0, run, hear()));
+    assert_good(record(experiment, policy, time, again, hear()));
     STRING *one = file_text(run->path);
     STRING *other = file_text(again->path);
     assert_string_not_equal(one, other);

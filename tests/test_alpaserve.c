@@ -13,9 +13,6 @@ struct groups_world {
     const char *admission;
 };
 
-static struct log rows;
-static struct simulation_result result;
-
 static void functions_add(char *json, const struct groups_world *of)
 {
     world_add(json, "'functions':{'functions':[");
@@ -246,11 +243,10 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
 {
     uint64_t served = 0, requests = 0;
     for (uint64_t world = 0; world < 40; world++) {
-        struct random_stream stream;
         struct groups_world of;
         uint32_t times[REQUESTS], models[REQUESTS], at = 0;
         int64_t expected[REQUESTS];
-        random_stream_open(&stream, 2026, RANDOM_TEST, world, 29);
+        RANDOM_STREAM(stream, 2026, RANDOM_TEST, world, 29);
         world_draw(&of, &stream.rng);
         for (uint32_t i = 0; i < REQUESTS; i++) {
             times[i] = at;
@@ -273,13 +269,10 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
  * cannot hold a function's fastest configuration, as one without a GPU, does not host it. */
 CASE(no_rule_is_broken_in_random_worlds_of_chains)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("alpaserve", &error);
-    char json[WORLD_BYTES];
+    const struct policy *policy = must(policy_find("alpaserve", hear()));
     uint64_t dropped = 0, most = 0;
-    assert_non_null(policy);
     for (uint64_t world = 0; world < 60; world++) {
-        world_random(json, world, world % 2 == 1);
+        char *json = world_random(world, world % 2 == 1);
         world_replace(json, "'c','function':'g','after':['a']", "'c','function':'g','after':['b']");
         world_replace(json, "'after':['b','c']", "'after':['c']");
         if (world % 3 == 1)

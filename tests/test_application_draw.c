@@ -25,9 +25,8 @@ CASE(shares_of_draws_are_the_weights)
 {
     enum { COUNT = 30, DRAWS = 100000 };
     struct application applications[COUNT];
-    struct random_stream random;
     size_t drawn[COUNT] = {0};
-    random_stream_open(&random, 1, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 1, RANDOM_TEST, 0, 0);
     weights_draw(applications, COUNT, &random);
     const struct workload workload = {.applications = applications, .application_count = COUNT};
     for (uint64_t request = 0; request < DRAWS; request++)

@@ -522,10 +522,9 @@ static void tune_worlds(enum tune_batching batching, size_t instances, double le
     for (uint64_t instance = 0; instance < instances; instance++) {
         struct chain chain;
         struct tuning tuning;
-        struct error error = {0};
         chain_create(&chain, instance);
         const struct tune_parameters settings = settings_default(batching, instance);
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, hear()));
         const struct configuration *a = &chain.all[0][tuning.configuration[0]];
         const struct configuration *b = &chain.all[1][tuning.configuration[1]];
         assert_true(batching == TUNE_PLANNED || (a->batch == 1 && b->batch == 1));
@@ -561,15 +560,14 @@ CASE(tuning_depends_on_its_seed_alone)
     struct chain chain;
     struct tuning first;
     struct tuning again;
-    struct error error = {0};
     bool differ = false;
     chain_create(&chain, 3);
     for (uint64_t seed = 0; seed < 3; seed++) {
         const struct tune_parameters settings = settings_default(TUNE_PLANNED, seed);
         memset(&first, 0, sizeof first);
         memset(&again, 0, sizeof again);
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &first, &error));
-        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &again, &error));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &first, hear()));
+        assert_true(tune_application(&arena, &chain.workload, 0, &settings, &again, hear()));
         assert_memory_equal(&first, &again, sizeof first);
         static double latency;
         differ = differ || (seed > 0 && first.result.latency != latency);
@@ -582,13 +580,12 @@ CASE(a_slo_that_nothing_meets_is_said_to_be_so)
 {
     struct chain chain;
     struct tuning tuning;
-    struct error error = {0};
     chain_create(&chain, 1);
     sim_time_t fastest;
     chain_cheapest(&chain, TUNE_ALONE, 0, &fastest);
     chain.application.slo = fastest / 2;
     const struct tune_parameters settings = settings_default(TUNE_ALONE, 1);
-    assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, &error));
+    assert_true(tune_application(&arena, &chain.workload, 0, &settings, &tuning, hear()));
     assert_false(tuning.result.feasible);
     const sim_time_t time =
         chain.all[0][tuning.configuration[0]].time + chain.all[1][tuning.configuration[1]].time;
@@ -608,41 +605,38 @@ struct setup {
         0.5
 
 /* A diamond and a chain on two small invokers. */
-static void setup_world(char json[WORLD_BYTES], const struct setup *setup)
+static char *setup_world(const struct setup *setup)
 {
-    char platform[64], policy[256];
-    snprintf(platform, sizeof platform, "'initial':'%s','keep_alive_s':1", setup->initial);
-    snprintf(policy, sizeof policy,
-             "'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}", setup->params);
-    world_build(json, &(struct world){.invokers = 2,
-                                      .vcpus = 6,
-                                      .memory_mb = 1600,
-                                      .gpu_memory_mb = 2000,
-                                      .functions = {{"f", SURFACE}, {"g", SURFACE}},
-                                      .interference = 0.2,
-                                      .input_bytes = 1000,
-                                      .output_bytes = 1000,
-                                      .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
-                                                      "chain: a=g b=f(a)",
-                                      .rate_per_s = setup->rate,
-                                      .slo_factor = 1.2,
-                                      .platform = platform,
-                                      .more = policy,
-                                      .requests = 300,
-                                      .seed = setup->seed});
+    char *platform = formatted("'initial':'%s','keep_alive_s':1", setup->initial);
+    char *policy = formatted("'policy':{'name':'aquatope','params':{'rounds':4,'candidates':64%s}}",
+                             setup->params);
+    char *json = world_build(&(struct world){.invokers = 2,
+                                             .vcpus = 6,
+                                             .memory_mb = 1600,
+                                             .gpu_memory_mb = 2000,
+                                             .functions = {{"f", SURFACE}, {"g", SURFACE}},
+                                             .interference = 0.2,
+                                             .input_bytes = 1000,
+                                             .output_bytes = 1000,
+                                             .applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);"
+                                                             "chain: a=g b=f(a)",
+                                             .rate_per_s = setup->rate,
+                                             .slo_factor = 1.2,
+                                             .platform = platform,
+                                             .more = policy,
+                                             .requests = 300,
+                                             .seed = setup->seed});
+    return json;
 }
 
 /* `instead` runs with the parameters of the experiment's policy. */
 static bool run_setup(const struct setup *setup, const struct policy *instead, struct log *log,
                       struct simulation_result *result, struct error *error)
 {
-    char json[WORLD_BYTES];
-    setup_world(json, setup);
-    EXPERIMENT *experiment = load(json);
+    EXPERIMENT *experiment = load(setup_world(setup));
     const struct recorder recorder = log_recorder(log);
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, error);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_resolve(experiment, &values, error));
     memset(log, 0, sizeof *log);
     const bool ok = simulation_run(experiment, instead != NULL ? instead : policy, values,
                                    &recorder, NULL, result, error);
@@ -652,15 +646,13 @@ static bool run_setup(const struct setup *setup, const struct policy *instead, s
 static struct simulation_result run_setup_well(const struct setup *setup, struct log *log)
 {
     struct simulation_result result = {0};
-    struct error error = {0};
-    assert_good(run_setup(setup, NULL, log, &result, &error), &error);
+    assert_good(run_setup(setup, NULL, log, &result, hear()));
     return result;
 }
 
 /* The simulator ends a run that over-commits, loses a job or leaves one behind. */
 CASE(every_request_finishes_in_every_world)
 {
-    static struct log log;
     static const char *const params[] = {
         "", ",'batching':'planned'", ",'batching':'planned','underfilled':'pad'",
         ",'pool_interval_s':0.05,'head_of_line':'strict'",
@@ -669,26 +661,25 @@ CASE(every_request_finishes_in_every_world)
         for (unsigned rate = 4; rate <= 256; rate *= 8) {
             const struct setup setup = {rate, rate + (unsigned)p, rate == 32 ? "warm" : "cold",
                                         params[p]};
-            RESULT result = run_setup_well(&setup, &log);
-            assert_int_equal(log.request_count, 300);
+            RESULT result = run_setup_well(&setup, &rows);
+            assert_int_equal(rows.request_count, 300);
             assert_int_equal(result.overall.dropped, 0);
-            for (size_t i = 0; i < log.batch_count; i++)
-                assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
+            for (size_t i = 0; i < rows.batch_count; i++)
+                assert_true(rows.batches[i].jobs <= rows.batches[i].configured_batch);
         }
 }
 
 CASE(a_queue_keeps_its_planned_container_whatever_waits)
 {
-    static struct log log;
     for (int pad = 0; pad < 2; pad++) {
         const struct setup setup = {150, 3, "warm",
                                     pad ? ",'batching':'planned','underfilled':'pad'"
                                         : ",'batching':'planned'"};
-        RESULT result = run_setup_well(&setup, &log);
+        RESULT result = run_setup_well(&setup, &rows);
         const struct batch_row *first[6] = {NULL};
         size_t partial = 0;
-        for (size_t i = 0; i < log.batch_count; i++) {
-            const struct batch_row *here = &log.batches[i];
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            const struct batch_row *here = &rows.batches[i];
             const struct batch_row **known = &first[here->queue];
             *known = *known != NULL ? *known : here;
             assert_int_equal(here->vcpu, (*known)->vcpu);
@@ -700,9 +691,9 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
             partial += here->jobs < here->configured_batch;
         }
         assert_true(!pad || partial > 0);
-        assert_int_equal(result.overall.preplanned_batches, log.batch_count);
+        assert_int_equal(result.overall.preplanned_batches, rows.batch_count);
         if (pad)
-            assert_true(fabs(result.overall.preplanned_miss_rate * (double)log.batch_count -
+            assert_true(fabs(result.overall.preplanned_miss_rate * (double)rows.batch_count -
                              (double)partial) < 1e-6);
         else
             assert_true(result.overall.preplanned_miss_rate > 0);
@@ -711,11 +702,10 @@ CASE(a_queue_keeps_its_planned_container_whatever_waits)
 
 CASE(the_pool_starts_containers_and_avoids_cold_starts)
 {
-    static struct log log;
     const struct setup with = {12, 5, "cold", ",'pool_interval_s':0.2,'pool_margin':2"};
     const struct setup without = {12, 5, "cold", ",'pool':'off'"};
-    RESULT pooled = run_setup_well(&with, &log);
-    RESULT plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &rows);
+    RESULT plain = run_setup_well(&without, &rows);
     assert_true(pooled.run.prewarms > 0);
     assert_int_equal(plain.run.prewarms, 0);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate);
@@ -726,11 +716,10 @@ CASE(the_pool_starts_containers_and_avoids_cold_starts)
  */
 CASE(the_pool_keeps_the_containers_that_it_predicts)
 {
-    static struct log log;
     const struct setup with = {1, 5, "cold", ",'pool_interval_s':2"};
     const struct setup without = {1, 5, "cold", ",'pool':'off'"};
-    RESULT pooled = run_setup_well(&with, &log);
-    RESULT plain = run_setup_well(&without, &log);
+    RESULT pooled = run_setup_well(&with, &rows);
+    RESULT plain = run_setup_well(&without, &rows);
     assert_true(plain.run.evictions > 100);
     assert_true(pooled.run.evictions < plain.run.evictions / 2);
     assert_true(pooled.overall.cold_start_rate < plain.overall.cold_start_rate / 4);
@@ -743,14 +732,10 @@ static bool never_decide(void *state, struct platform *platform)
 
 CASE(the_pools_timer_does_not_keep_a_stuck_run_alive)
 {
-    static struct log log;
     struct policy stuck = *policy_find("aquatope", NULL);
     stuck.decide = never_decide;
     const struct setup setup = {50, 1, "cold", ",'pool_interval_s':0.05"};
-    struct simulation_result result;
-    struct error error = {0};
-    assert_false(run_setup(&setup, &stuck, &log, &result, &error));
-    assert_contains(error.message, "rule progress");
+    assert_bad_run(run_setup(&setup, &stuck, &rows, anew(), hear()), "rule progress");
 }
 
 CASE(the_same_seed_gives_the_same_run)
@@ -767,11 +752,10 @@ CASE(the_same_seed_gives_the_same_run)
 /* The container of each queue's batches, which does not change within a run. */
 static void plans_of(const struct setup *setup, uint32_t plans[6])
 {
-    static struct log log;
-    RESULT result = run_setup_well(setup, &log);
+    RESULT result = run_setup_well(setup, &rows);
     (void)result;
-    for (size_t i = 0; i < log.batch_count; i++)
-        plans[log.batches[i].queue] = log.batches[i].vcpu * 100U + log.batches[i].vgpu;
+    for (size_t i = 0; i < rows.batch_count; i++)
+        plans[rows.batches[i].queue] = rows.batches[i].vcpu * 100U + rows.batches[i].vgpu;
 }
 
 /* A few evaluations, so that tunings differ. */
@@ -781,10 +765,9 @@ CASE(runs_of_all_seeds_have_the_vectors_of_one_tuning)
     bool differ = false;
     plans_of(&(struct setup){20, 1, "warm", ",'initial':2,'proposals':1"}, first);
     for (unsigned seed = 2; seed < 8; seed++) {
-        char params[64];
         plans_of(&(struct setup){20, seed, "warm", ",'initial':2,'proposals':1"}, plans);
         assert_memory_equal(plans, first, sizeof plans);
-        snprintf(params, sizeof params, ",'initial':2,'proposals':1,'tuning_seed':%u", seed);
+        char *params = formatted(",'initial':2,'proposals':1,'tuning_seed':%u", seed);
         plans_of(&(struct setup){20, 1, "warm", params}, plans);
         differ = differ || memcmp(plans, first, sizeof plans) != 0;
     }
@@ -840,22 +823,20 @@ CASE(what_is_remembered_is_what_tuning_would_find)
     size_t differ = 0;
     struct tuning before = {0};
     for (size_t i = 0; i < 3 * (sizeof changes / sizeof *changes); i++) {
-        struct error error = {0};
         const size_t change = i % (sizeof changes / sizeof *changes);
-        struct experiment *experiment =
-            experiment_load("workloads/experiments/strict-light.json", &changes[change], 1, &error);
-        assert_non_null(experiment);
+        struct experiment *experiment = must(experiment_load(
+            "workloads/experiments/strict-light.json", &changes[change], 1, hear()));
         /* Later rounds change the settings as well. */
         settings.occupancy = i / 10 == 1 ? 0.9 : 0.5;
         settings.search.tuning_seed = i / 10 == 2 ? 7 : 1;
         for (uint32_t a = 0; a < experiment->workload.application_count; a++) {
             struct tuning fresh = {0};
             assert_true(
-                tune_application(&arena, &experiment->workload, a, &settings, &fresh, &error));
+                tune_application(&arena, &experiment->workload, a, &settings, &fresh, hear()));
             for (int again = 0; again < 2; again++) {
                 struct tuning known = {0};
                 assert_true(tune_application_once(&arena, &experiment->workload, a, &settings,
-                                                  &known, &error));
+                                                  &known, hear()));
                 for (size_t s = 0; s < experiment->workload.applications[a].stage_count; s++)
                     assert_int_equal(known.configuration[s], fresh.configuration[s]);
                 assert_true(known.result.cost == fresh.result.cost);

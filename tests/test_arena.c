@@ -195,20 +195,17 @@ CASE(a_run_ends_with_one_message_wherever_its_policy_exhausts_memory)
                                             [MEAL_WITHDRAWN] = "(on_withdrawn, at",
                                             [MEAL_DECIDE] = "(decide, at",
                                             [MEAL_FINISH] = "(finish, at"};
-    struct log *log = log_one();
     for (enum meal meal = MEAL_INIT; meal <= MEAL_NEVER; meal++) {
-        RESULT result = {0};
-        struct error error = {0};
         table.meal = meal;
         table.finished = 0;
-        assert_int_equal(run(diamond, &glutton, log, &result, &error), meal == MEAL_NEVER);
+        assert_int_equal(run(diamond, &glutton, &rows, anew(), hear()), meal == MEAL_NEVER);
         assert_int_equal(table.finished, 1);
         if (meal < MEAL_NEVER) {
-            assert_int_equal(error.kind, ERROR_RUN);
+            assert_int_equal(heard.kind, ERROR_RUN);
             assert_non_null(
-                strstr(error.message, "diamond: out of memory: 9223372036854775807 x 8"));
-            assert_contains(error.message, callbacks[meal]);
-            assert_contains(error.message, "policy glutton, seed 3");
+                strstr(heard.message, "diamond: out of memory: 9223372036854775807 x 8"));
+            assert_contains(heard.message, callbacks[meal]);
+            assert_contains(heard.message, "policy glutton, seed 3");
             assert_null(result.applications);
         }
     }
@@ -221,10 +218,9 @@ static bool nested_init(void *state, struct platform *platform, const void *para
     bool *failed = state;
     struct simulation_result result = {0};
     struct error inner = {0};
-    struct log *log = log_one();
     uint32_t *mine = platform_allocate(platform, 5, sizeof *mine);
     mine[4] = 7;
-    *failed = !run(diamond, &glutton, log, &result, &inner);
+    *failed = !run(diamond, &glutton, &rows, &result, &inner);
     assert_int_equal(mine[4], 7);
     return true;
 }
@@ -240,12 +236,9 @@ CASE(a_run_within_a_run_ends_alone)
 {
     POLICY(nested, .state_bytes = sizeof(bool), .init = nested_init, .on_ready = glutton_on_ready,
            .decide = glutton_decide, .finish = nested_finish);
-    RESULT result = {0};
-    struct error error = {0};
-    struct log *log = log_one();
     table.meal = MEAL_INIT;
     table.finished = 0;
-    assert_true(run(diamond, &nested, log, &result, &error));
+    assert_true(run(diamond, &nested, &rows, anew(), hear()));
     assert_int_equal(table.finished, 2);
 }
 

@@ -32,6 +32,7 @@ CASE(test_reserve_refuses_what_no_size_holds)
     const size_t room_before = room;
     items[0] = 7;
     assert_false(array_reserve(&items, &room, SIZE_MAX / sizeof *items + 1, sizeof *items));
+    assert_false(array_reserve(&items, &room, SIZE_MAX, sizeof *items));
     assert_ptr_equal(items, before);
     assert_int_equal(room, room_before);
     assert_int_equal(items[0], 7);

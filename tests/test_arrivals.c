@@ -35,14 +35,12 @@ static uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t size)
 static struct summary read_trace(const char *path, const char *format, uint64_t seed,
                                  const struct trace_view *view)
 {
-    struct error error = {.kind = ERROR_NONE};
     struct summary summary = {.digest = 14695981039346656037u};
     struct trace_record record;
     OWNED(trace_close)
-    struct trace_reader *reader = trace_open_view(path, format, seed, view, &error);
-    assert_good(reader != NULL, &error);
+    struct trace_reader *reader = must(trace_open_view(path, format, seed, view, hear()));
     snprintf(summary.format, sizeof summary.format, "%s", trace_format(reader));
-    while (trace_next(reader, &record, &error)) {
+    while (trace_next(reader, &record, hear())) {
         assert_true(record.time >= summary.last);
         summary.last = record.time;
         summary.requests++;
@@ -50,8 +48,8 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
         summary.digest = digest_bytes(summary.digest, record.source, strlen(record.source));
         summary.digest = digest_bytes(summary.digest, &record.slo, sizeof record.slo);
     }
-    if (error.kind != ERROR_NONE)
-        fail_msg("%s", error.message);
+    if (heard.kind != ERROR_NONE)
+        fail_msg("%s", heard.message);
     return summary;
 }
 
@@ -59,13 +57,12 @@ static struct summary read_trace(const char *path, const char *format, uint64_t 
 static size_t read_records(const char *path, const char *format, const struct trace_view *view,
                            struct trace_record *records, char sources[][32], size_t most)
 {
-    struct error error = {.kind = ERROR_NONE};
-    OWNED(trace_close) struct trace_reader *reader = trace_open_view(path, format, 1, view, &error);
+    OWNED(trace_close)
+    struct trace_reader *reader = must(trace_open_view(path, format, 1, view, hear()));
     size_t count = 0;
-    assert_good(reader != NULL, &error);
-    for (; count < most && trace_next(reader, &records[count], &error); count++)
+    for (; count < most && trace_next(reader, &records[count], hear()); count++)
         snprintf(sources[count], 32, "%s", records[count].source);
-    assert_int_equal(error.kind, ERROR_NONE);
+    assert_int_equal(heard.kind, ERROR_NONE);
     return count;
 }
 
@@ -87,8 +84,7 @@ CASE(the_shipped_azure_2019_functions_hold_their_known_totals)
 {
     static const uint64_t totals[] = {1682, 1529, 31211, 40786, 9148, 281};
     for (size_t i = 0; i < 6; i++) {
-        char path[128];
-        snprintf(path, sizeof path, SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
+        char *path = formatted(SHIPPED "azure2019_7d_permin_%zu.txt.gz", i + 1);
         struct summary summary = read_trace(path, "counts-per-minute", 1, NULL);
         assert_int_equal(summary.requests, totals[i]);
         assert_true(summary.last < 7 * 24 * SIM_HOUR);
@@ -122,8 +118,7 @@ static void unpack(const char *from, char to[64])
     snprintf(to, 64, "/tmp/esgsim-arrivals-XXXXXX");
     int descriptor = mkstemp(to);
     assert_true(descriptor >= 0);
-    gzFile packed = gzopen(from, "rb");
-    assert_non_null(packed);
+    gzFile packed = must(gzopen(from, "rb"));
     while ((count = gzread(packed, bytes, sizeof bytes)) > 0)
         assert_int_equal(write(descriptor, bytes, (size_t)count), count);
     gzclose(packed);
@@ -256,19 +251,18 @@ CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
     static const char *const one[] = {"f2"}, *const two[] = {"f5", "f2"};
     const struct trace_view alone = {.labels = one, .label_count = 1, .others = TRACE_OTHERS_DROP};
     const struct trace_view both = {.labels = two, .label_count = 2, .others = TRACE_OTHERS_MERGE};
-    struct error error = {.kind = ERROR_NONE};
     struct trace_record a, b;
     OWNED(trace_close)
-    struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, &error);
+    struct trace_reader *left = trace_open_view(DATA "azure-2019.csv", NULL, 5, &alone, hear());
     OWNED(trace_close)
-    struct trace_reader *right = trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, &error);
+    struct trace_reader *right =
+        must(trace_open_view(DATA "azure-2019.csv", NULL, 5, &both, hear()));
     size_t count = 0;
     assert_non_null(left);
-    assert_non_null(right);
-    while (trace_next(left, &a, &error)) {
+    while (trace_next(left, &a, hear())) {
         assert_int_equal(a.selected, 0);
         do
-            assert_true(trace_next(right, &b, &error));
+            assert_true(trace_next(right, &b, hear()));
         while (b.selected != 1);
         assert_int_equal(a.time, b.time);
         count++;
@@ -281,14 +275,12 @@ CASE(the_arrivals_of_a_function_do_not_depend_on_the_others_asked_for)
 CASE(counts_stay_in_their_bins)
 {
     char path[64];
-    struct error error = {.kind = ERROR_NONE};
     struct trace_record record;
     static unsigned counts[86400], wanted[86400];
     memset(counts, 0, sizeof counts);
     unpack(SHIPPED "twitter_2021_day1_per_second.csv.gz", path);
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     char line[64];
-    assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
     while (fgets(line, sizeof line, file) != NULL) {
         char *comma = NULL;
@@ -297,9 +289,8 @@ CASE(counts_stay_in_their_bins)
         wanted[second] = (unsigned)strtoul(comma + 1, NULL, 10);
     }
     fclose(file);
-    OWNED(trace_close) struct trace_reader *reader = trace_open(path, NULL, 2, &error);
-    assert_non_null(reader);
-    while (trace_next(reader, &record, &error))
+    OWNED(trace_close) struct trace_reader *reader = must(trace_open(path, NULL, 2, hear()));
+    while (trace_next(reader, &record, hear()))
         counts[record.time / SIM_S]++;
     unlink(path);
     assert_memory_equal(counts, wanted, sizeof counts);
@@ -308,13 +299,11 @@ CASE(counts_stay_in_their_bins)
 /* Mean 1/2 and variance 1/12 of 31,211 places: within five standard errors. */
 CASE(places_within_a_bin_are_uniform)
 {
-    struct error error = {.kind = ERROR_NONE};
     struct trace_record record;
     double sum = 0, squares = 0, count = 0;
     struct trace_reader *reader =
-        trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, &error);
-    assert_non_null(reader);
-    while (trace_next(reader, &record, &error)) {
+        must(trace_open(SHIPPED "azure2019_7d_permin_3.txt.gz", "counts-per-minute", 1, hear()));
+    while (trace_next(reader, &record, hear())) {
         double place = (double)(record.time % (60 * SIM_S)) / 60e9 - 0.5;
         sum += place;
         squares += place * place;
@@ -346,24 +335,23 @@ CASE(a_window_is_what_filtering_the_whole_trace_gives)
         .others = TRACE_OTHERS_MERGE, .start_s = 300.5, .duration_s = 777.25, .scale_rate = 4};
     const sim_time_t start = 300500 * SIM_MS, end = start + 777250 * SIM_MS;
     for (size_t i = 0; i < 4; i++) {
-        struct error error = {.kind = ERROR_NONE};
         struct trace_record whole, part;
         OWNED(trace_close)
-        struct trace_reader *all = trace_open(files[i][0], files[i][1], 1, &error);
+        struct trace_reader *all = trace_open(files[i][0], files[i][1], 1, hear());
         OWNED(trace_close)
-        struct trace_reader *window = trace_open_view(files[i][0], files[i][1], 1, &view, &error);
+        struct trace_reader *window =
+            must(trace_open_view(files[i][0], files[i][1], 1, &view, hear()));
         size_t count = 0;
         assert_non_null(all);
-        assert_non_null(window);
-        while (trace_next(all, &whole, &error)) {
+        while (trace_next(all, &whole, hear())) {
             if (whole.time < start || whole.time >= end)
                 continue;
-            assert_true(trace_next(window, &part, &error));
+            assert_true(trace_next(window, &part, hear()));
             assert_true(llabs(4 * part.time - (whole.time - start)) <= 2);
             count++;
         }
-        assert_false(trace_next(window, &part, &error));
-        assert_int_equal(error.kind, ERROR_NONE);
+        assert_false(trace_next(window, &part, hear()));
+        assert_int_equal(heard.kind, ERROR_NONE);
         assert_true(count > 0);
     }
 }
@@ -385,22 +373,19 @@ CASE(every_malformed_trace_is_refused_with_its_file_and_line)
 {
     struct dirent *entry = NULL;
     size_t files = 0;
-    DIR *folder = opendir(CORPUS);
-    assert_non_null(folder);
+    DIR *folder = must(opendir(CORPUS));
     while ((entry = readdir(folder)) != NULL) {
-        char path[512];
-        struct error error = {.kind = ERROR_NONE};
         if (entry->d_name[0] == '.')
             continue;
         files++;
-        snprintf(path, sizeof path, CORPUS "%s", entry->d_name);
-        if (reads_to_end(path, &error) || error.kind != ERROR_INPUT)
+        char *path = formatted(CORPUS "%s", entry->d_name);
+        if (reads_to_end(path, hear()) || heard.kind != ERROR_INPUT)
             fail_msg("%s is not refused", path);
         size_t length = strlen(path);
-        if (strncmp(error.message, path, length) != 0 || error.message[length] != ':' ||
-            strtol(error.message + length + 1, NULL, 10) < 1)
-            fail_msg("names no file and line: %s", error.message);
-        assert_null(strchr(error.message, '\n'));
+        if (strncmp(heard.message, path, length) != 0 || heard.message[length] != ':' ||
+            strtol(heard.message + length + 1, NULL, 10) < 1)
+            fail_msg("names no file and line: %s", heard.message);
+        assert_null(strchr(heard.message, '\n'));
     }
     closedir(folder);
     assert_true(files >= 25);
@@ -415,25 +400,17 @@ CASE(faults_name_the_very_line)
         {"overlong-line.csv.gz", ":3: the line is longer than 1 MiB"},
         {"esgsim-nul.csv", ":3: holds a NUL byte"}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        char path[256];
-        struct error error = {.kind = ERROR_NONE};
-        snprintf(path, sizeof path, CORPUS "%s", faults[i][0]);
-        assert_false(reads_to_end(path, &error));
-        assert_contains(error.message, faults[i][1]);
+        assert_bad_input(reads_to_end(formatted(CORPUS "%s", faults[i][0]), hear()), faults[i][1]);
     }
 }
 
 CASE(a_missing_file_a_folder_and_an_unknown_format_are_refused)
 {
-    struct error error = {.kind = ERROR_NONE};
-    assert_null(trace_open("no/such.csv", NULL, 1, &error));
-    assert_input_error(&error, "no/such.csv");
-    assert_null(trace_open("tests", NULL, 1, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_null(trace_open(DATA "esgsim.csv", "azure-lm", 1, &error));
-    assert_contains(error.message, "did you mean azure-llm");
-    assert_null(trace_open(DATA "esgsim.csv", "azure-llm", 1, &error));
-    assert_contains(error.message, ":1: ");
+    assert_bad_input(trace_open("no/such.csv", NULL, 1, hear()), "no/such.csv");
+    assert_bad_input(trace_open("tests", NULL, 1, hear()), "");
+    assert_bad_input(trace_open(DATA "esgsim.csv", "azure-lm", 1, hear()),
+                     "did you mean azure-llm");
+    assert_bad_input(trace_open(DATA "esgsim.csv", "azure-llm", 1, hear()), ":1: ");
 }
 
 /* ---- processes ---- */
@@ -446,10 +423,7 @@ static const struct workload workload = {.applications = two, .application_count
 
 static struct arrival_stream *open_stream(const struct arrival_spec *spec, uint64_t seed)
 {
-    struct error error = {.kind = ERROR_NONE};
-    struct arrival_stream *stream = arrival_stream_open(spec, &workload, seed, &error);
-    assert_good(stream != NULL, &error);
-    return stream;
+    return must(arrival_stream_open(spec, &workload, seed, hear()));
 }
 
 /* By the stream that the request's name gives. */
@@ -591,22 +565,21 @@ CASE(sources_go_where_they_are_mapped)
                                 .mappings = mappings,
                                 .mapping_count = 2};
     static const uint32_t wanted[] = {1, 0, 1, 0, 0};
-    struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
     struct arrival_stream *stream = open_stream(&spec, 1);
     for (size_t i = 0; i < 5; i++) {
-        assert_true(arrival_stream_next(stream, &arrival, &error));
+        assert_true(arrival_stream_next(stream, &arrival, hear()));
         assert_int_equal(arrival.application, wanted[i]);
     }
     assert_int_equal(arrival.time, 19750 * SIM_MS);
-    assert_false(arrival_stream_next(stream, &arrival, &error));
-    assert_int_equal(error.kind, ERROR_NONE);
+    assert_false(arrival_stream_next(stream, &arrival, hear()));
+    assert_int_equal(heard.kind, ERROR_NONE);
     arrival_stream_close(stream);
     spec.mapping_count = 1; /* g and h are mapped nowhere: left out */
     stream = open_stream(&spec, 1);
-    assert_true(arrival_stream_next(stream, &arrival, &error));
-    assert_true(arrival_stream_next(stream, &arrival, &error));
-    assert_false(arrival_stream_next(stream, &arrival, &error));
+    assert_true(arrival_stream_next(stream, &arrival, hear()));
+    assert_true(arrival_stream_next(stream, &arrival, hear()));
+    assert_false(arrival_stream_next(stream, &arrival, hear()));
     arrival_stream_close(stream);
 }
 
@@ -692,11 +665,9 @@ CASE(a_trace_of_which_nothing_is_left_is_refused)
                                       .trace_path = (char[]){DATA "esgsim.csv"},
                                       .mappings = &mapping,
                                       .mapping_count = 1};
-    struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
     OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(&spec, 9);
-    assert_false(arrival_stream_next(stream, &arrival, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(arrival_stream_next(stream, &arrival, hear()), "");
 }
 
 CASE(processes_that_cannot_run_are_refused)
@@ -713,20 +684,16 @@ CASE(processes_that_cannot_run_are_refused)
          .mappings = twice,
          .mapping_count = 2}};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
-        struct error error = {.kind = ERROR_NONE};
-        assert_null(arrival_stream_open(&specs[i], &workload, 1, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_bad_input(arrival_stream_open(&specs[i], &workload, 1, hear()), "");
     }
 }
 
 CASE(an_arrival_beyond_the_clock_is_refused)
 {
     const struct arrival_spec spec = {.process = ARRIVAL_POISSON, .rate_per_s = 1e-300};
-    struct error error = {.kind = ERROR_NONE};
     struct arrival arrival;
     OWNED(arrival_stream_close) struct arrival_stream *stream = open_stream(&spec, 1);
-    assert_false(arrival_stream_next(stream, &arrival, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(arrival_stream_next(stream, &arrival, hear()), "");
 }
 
 /* ---- command ---- */
@@ -746,14 +713,11 @@ static bool command(struct error *error, int count, ...)
 
 CASE(a_converted_trace_reads_back_as_the_same_arrivals)
 {
-    char out[64];
-    struct error error = {.kind = ERROR_NONE};
     for (int zipped = 0; zipped < 2; zipped++) {
-        snprintf(out, sizeof out, "/tmp/esgsim-convert-%ld.csv%s", (long)getpid(),
-                 zipped == 1 ? ".gz" : "");
+        char *out =
+            formatted("/tmp/esgsim-convert-%ld.csv%s", (long)getpid(), zipped == 1 ? ".gz" : "");
         assert_good(
-            command(&error, 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out),
-            &error);
+            command(hear(), 5, "trace", "convert", SHIPPED "Azure2021_200.csv.gz", "--out", out));
         struct summary before = read_trace(SHIPPED "Azure2021_200.csv.gz", NULL, 1, NULL);
         struct summary after = read_trace(out, "esgsim", 1, NULL);
         unlink(out);
@@ -765,30 +729,26 @@ CASE(a_converted_trace_reads_back_as_the_same_arrivals)
 CASE(a_conversion_that_fails_leaves_no_file)
 {
     char folder[] = "/tmp/esgsim-convert-XXXXXX", out[64];
-    struct error error = {.kind = ERROR_NONE};
     assert_non_null(mkdtemp(folder));
     snprintf(out, sizeof out, "%s/out.csv", folder);
-    assert_false(
-        command(&error, 5, "trace", "convert", CORPUS "esgsim-time-goes-back.csv", "--out", out));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(
+        command(hear(), 5, "trace", "convert", CORPUS "esgsim-time-goes-back.csv", "--out", out),
+        "");
     /* A format without labels needs an application for its requests. */
-    assert_false(command(&error, 5, "trace", "convert",
-                         SHIPPED "AzureLLMInferenceTrace_code.csv.gz", "--out", out));
-    assert_contains(error.message, "--application");
+    assert_bad_input(command(hear(), 5, "trace", "convert",
+                             SHIPPED "AzureLLMInferenceTrace_code.csv.gz", "--out", out),
+                     "--application");
     assert_int_equal(rmdir(folder), 0); /* empty */
 }
 
 CASE(wrong_usage_of_the_command_is_refused)
 {
-    struct error error = {.kind = ERROR_NONE};
-    assert_false(command(&error, 1, "trace"));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_false(command(&error, 2, "trace", "stats"));
-    assert_false(command(&error, 3, "trace", "describe", "x"));
-    assert_false(command(&error, 4, "trace", "stats", "x", "--bogus"));
-    assert_false(command(&error, 5, "trace", "stats", "x", "--seed", "-1"));
-    assert_false(command(&error, 3, "trace", "convert", DATA "esgsim.csv"));
-    assert_contains(error.message, "--out");
+    assert_bad_input(command(hear(), 1, "trace"), "");
+    assert_false(command(hear(), 2, "trace", "stats"));
+    assert_false(command(hear(), 3, "trace", "describe", "x"));
+    assert_false(command(hear(), 4, "trace", "stats", "x", "--bogus"));
+    assert_false(command(hear(), 5, "trace", "stats", "x", "--seed", "-1"));
+    assert_bad_input(command(hear(), 3, "trace", "convert", DATA "esgsim.csv"), "--out");
 }
 
 SUITE("arrivals")

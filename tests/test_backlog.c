@@ -120,8 +120,7 @@ static void check(const struct census *census, const struct platform *platform)
     }
 }
 
-/* ---- Acts: true where there was something to do -----------------------------------------------
- */
+/* ---- Acts: true where there was something to do ---------------------------------------------- */
 
 static bool act_drop(struct census *census, struct platform *platform)
 {
@@ -253,18 +252,15 @@ POLICY(census, .state_bytes = sizeof(struct census), .init = census_init,
 /* Every other world has short queues, which give up requests by themselves. */
 CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
     uint64_t full = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES];
-        RESULT result = {0};
-        world_random(json, world, world % 3 == 0);
+        char *json = world_random(world, world % 3 == 0);
         if (world % 2 == 1)
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','queue_capacity':3");
         const uint64_t before = seen.dropped;
-        run_well(json, &census, log, &result);
-        world_check_conserved(log, &result, 400);
+        run_well(json, &census, &rows, anew());
+        world_check_conserved(&rows, &result, 400);
         full += result.overall.dropped - (seen.dropped - before);
     }
     print_message("%lu looks, %lu drops and %lu by full queues: %lu jobs withdrawn, %lu of other "
@@ -275,8 +271,7 @@ CASE(counts_by_hooks_and_backlogs_agree_with_the_platform_whatever_is_dropped)
     assert_true(seen.elsewhere > 500 && seen.from_buffers > 50 && seen.returned > 100);
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------
- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static void act_when_told(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
 {
@@ -292,26 +287,19 @@ static bool drop_the_first(void *state, struct platform *platform)
 CASE(acting_on_a_withdrawal_is_refused_within_decide_too)
 {
     POLICY(hasty, .on_withdrawn = act_when_told, .decide = drop_the_first);
-    struct log *log = log_one();
-    struct simulation_result result = {0};
-    struct error error = {0};
-    assert_false(run(diamond, &hasty, log, &result, &error));
-    assert_contains(error.message, "rule timing: drop outside decide");
+    assert_bad_run(run(diamond, &hasty, &rows, anew(), hear()), "rule timing: drop outside decide");
 }
 
-/* ---- Turns ------------------------------------------------------------------------------------
- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 CASE(turns_come_in_the_order_of_asking_and_once)
 {
     enum { ROOM = 7, STEPS = 5000 };
-    CLOSED(arena_clear) struct arena arena = {0};
     struct unique_fifo turns;
-    struct random_stream stream;
     uint32_t line[ROOM];
     uint32_t length = 0;
-    random_stream_open(&stream, 3, RANDOM_TEST, 0, 0);
-    unique_fifo_init(&turns, &arena, ROOM);
+    RANDOM_STREAM(stream, 3, RANDOM_TEST, 0, 0);
+    unique_fifo_init(&turns, suite_arena(), ROOM);
     for (uint32_t step = 0; step < STEPS; step++) {
         if (gsl_rng_uniform_int(&stream.rng, 2) == 0) {
             const uint32_t number = (uint32_t)gsl_rng_uniform_int(&stream.rng, ROOM);

@@ -1,21 +1,10 @@
 /* MSER-5 against its definition and on processes whose warm-up is known; batch means against
  * processes whose mean is known: how often do the intervals cover it? */
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "sim/base/arena.h"
 #include "sim/engine/batch_means.h"
 #include "tests/suite.h"
-
-OWNER(gsl_rng_free, gsl_rng)
-
-static gsl_rng *rng_of(unsigned long seed)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    assert_non_null(rng);
-    gsl_rng_set(rng, seed);
-    return rng;
-}
 
 /* A process whose next value follows from its last. */
 struct process {
@@ -79,7 +68,7 @@ static double mser_by_definition(const double *means, size_t n, size_t batch)
 
 CASE(the_cut_is_that_of_the_definition)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(1);
+    gsl_rng *rng = seeded(1);
     for (size_t trial = 0; trial < trials(300); trial++) {
         size_t n = 50 + gsl_rng_uniform_int(rng, 1500);
         double start = 40 * gsl_rng_uniform(rng);
@@ -96,12 +85,11 @@ CASE(the_cut_is_that_of_the_definition)
 
 CASE(a_long_series_is_that_of_longer_batches)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(2);
+    gsl_rng *rng = seeded(2);
     const size_t n = 5 * BATCH_MEANS_BATCHES * 3 + 17;
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means doubled, direct;
-    batch_means_init(&arena, &doubled, 5);
-    batch_means_init(&arena, &direct, 20);
+    batch_means_init(suite_arena(), &doubled, 5);
+    batch_means_init(suite_arena(), &direct, 20);
     for (size_t i = 0; i < n; i++) {
         double value = gsl_rng_uniform(rng);
         batch_means_add(&doubled, value);
@@ -122,7 +110,7 @@ CASE(the_warm_up_of_an_autoregressive_process_is_found_where_its_bias_ends)
     enum { LENGTH = 5000 };
     const size_t count = trials(400);
     static const double phis[] = {0.5, 0.9, 0.98};
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(3);
+    gsl_rng *rng = seeded(3);
     for (size_t p = 0; p < sizeof phis / sizeof phis[0]; p++) {
         const double phi = phis[p];
         const double sd = 1 / sqrt(1 - phi * phi);
@@ -153,7 +141,7 @@ CASE(a_process_without_warm_up_is_hardly_cut)
 {
     enum { LENGTH = 10000 };
     const size_t count = trials(400);
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(4);
+    gsl_rng *rng = seeded(4);
     const struct process process = {"normal", normal_next, 0, 0};
     size_t hardly = 0;
     for (size_t trial = 0; trial < count; trial++) {
@@ -173,7 +161,7 @@ CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
 {
     enum { LENGTH = 4000 };
     const size_t count = trials(300);
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(5);
+    gsl_rng *rng = seeded(5);
     const double truth = 1 / (1 - 0.5);
     double whole = 0;
     double cut_mean = 0;
@@ -209,7 +197,7 @@ CASE(cutting_off_the_warm_up_of_a_full_queue_takes_its_bias_away)
 
 static double coverage(const struct process *process, size_t n, size_t runs, unsigned long seed)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = rng_of(seed);
+    gsl_rng *rng = seeded(seed);
     size_t covered = 0;
     for (size_t trial = 0; trial < runs; trial++) {
         CLOSED(arena_clear) struct arena arena = {0};
@@ -282,9 +270,8 @@ CASE(the_last_observations_count_whatever_their_number)
 
 CASE(too_little_gives_no_figure)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means series;
-    batch_means_init(&arena, &series, 1);
+    batch_means_init(suite_arena(), &series, 1);
     for (int i = 0; i < 2 * BATCH_MEANS_INTERVAL_BATCHES; i++) {
         assert_true(!isfinite(batch_means_half_width(&series)));
         assert_true(i >= 10 || isnan(batch_means_warmup(&series)));
@@ -295,11 +282,10 @@ CASE(too_little_gives_no_figure)
 
 CASE(a_steady_rise_is_told_from_noise)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct batch_means rising, level, bursts;
-    batch_means_init(&arena, &rising, 1);
-    batch_means_init(&arena, &level, 1);
-    batch_means_init(&arena, &bursts, 1);
+    batch_means_init(suite_arena(), &rising, 1);
+    batch_means_init(suite_arena(), &level, 1);
+    batch_means_init(suite_arena(), &bursts, 1);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(isnan(batch_means_rising(&rising)), i < 2 * BATCH_MEANS_INTERVAL_BATCHES);
         batch_means_add(&rising, i);

@@ -1,13 +1,11 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "sim/base/atomic_file.h"
 #include "tests/fixture_folder.h"
 #include "traces/calibrate/calibrate.h"
 #include "sim/base/json.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 
 enum { POINTS = 64, SEEDS = 5, SEVENTHS = 7 };
@@ -31,19 +29,11 @@ static size_t make_points(const struct latency_law *law, gsl_rng *rng, double cv
     return count;
 }
 
-static gsl_rng *make_rng(unsigned long seed)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    return rng;
-}
-
 static struct latency_law fit(const struct latency_point *points, size_t count)
 {
     const struct latency_prior weak = latency_prior_weak(1e-3);
     struct latency_law law = {{0}};
-    struct error error = {0};
-    assert_good(latency_law_fit(points, count, NULL, NULL, &weak, &law, &error), &error);
+    assert_good(latency_law_fit(points, count, NULL, NULL, &weak, &law, hear()));
     return law;
 }
 
@@ -74,7 +64,7 @@ CASE(a_known_law_is_recovered_within_one_percent_from_samples_with_two_percent_n
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
+        gsl_rng *rng = seeded(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         struct latency_law law = fit(points, count);
         assert_true(mean_distance(&law, points, count) < 0.01);
@@ -85,7 +75,7 @@ CASE(outliers_do_not_move_the_robust_fit)
 {
     for (unsigned long seed = 1; seed <= SEEDS; seed++) {
         struct latency_point points[POINTS];
-        OWNED(gsl_rng_free) gsl_rng *rng = make_rng(seed);
+        gsl_rng *rng = seeded(seed);
         size_t count = make_points(&truth, rng, 0.02, points);
         for (size_t i = 0; i < 4; i++)
             points[gsl_rng_uniform_int(rng, count)].ms *= 3;
@@ -96,7 +86,7 @@ CASE(outliers_do_not_move_the_robust_fit)
 
 CASE(every_law_rises_with_the_batch_and_falls_with_the_share)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
+    gsl_rng *rng = seeded(7);
     for (size_t trial = 0; trial < trials(200); trial++) {
         struct latency_law law;
         for (size_t i = 0; i < LAW_COEFFICIENTS; i++)
@@ -118,9 +108,7 @@ CASE(a_fit_of_one_point_is_refused)
     const struct latency_point point = {1, 1, 5, 0};
     const struct latency_prior weak = latency_prior_weak(1);
     struct latency_law law;
-    struct error error = {0};
-    assert_false(latency_law_fit(&point, 1, NULL, NULL, &weak, &law, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(latency_law_fit(&point, 1, NULL, NULL, &weak, &law, hear()), "");
 }
 
 /* ---- Surfaces -------------------------------------------------------------------------------- */
@@ -128,10 +116,9 @@ CASE(a_fit_of_one_point_is_refused)
 static struct surface calibrate(const struct latency_point *points, size_t count)
 {
     struct surface surface = {0};
-    struct error error = {0};
-    /* By default GSL aborts the program on an error. */
+    /* By default GSL aborts the program on an heard. */
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    assert_good(surface_calibrate(points, count, NULL, &surface, &error), &error);
+    assert_good(surface_calibrate(points, count, NULL, &surface, hear()));
     (void)gsl_set_error_handler(before);
     return surface;
 }
@@ -154,8 +141,7 @@ static double error_without(const struct latency_point *rest, size_t count,
 {
     const struct latency_prior weak = latency_prior_weak(1);
     CLOSED(latency_model_clear) struct latency_model model = {0};
-    struct error error = {0};
-    assert_true(latency_model_fit(rest, count, NULL, &weak, NULL, &model, &error));
+    assert_true(latency_model_fit(rest, count, NULL, &weak, NULL, &model, hear()));
     const double ms = latency_model_at(&model, &(struct latency_point){.batch = point->batch,
                                                                        .share = point->share})
                           .ms;
@@ -165,7 +151,7 @@ static double error_without(const struct latency_point *rest, size_t count,
 CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 {
     struct latency_point points[POINTS];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(3);
+    gsl_rng *rng = seeded(3);
     size_t count = make_few(rng, points);
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
@@ -184,7 +170,7 @@ CASE(the_reported_error_is_what_leaving_out_by_hand_gives)
 CASE(leaving_out_a_share_by_hand_gives_the_reported_error)
 {
     struct latency_point points[POINTS];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(4);
+    gsl_rng *rng = seeded(4);
     size_t count = make_few(rng, points);
     CLOSED(surface_clear) struct surface surface = calibrate(points, count);
     double sum = 0;
@@ -228,7 +214,7 @@ CASE(a_surface_of_many_points_is_as_good_as_one_of_few)
 {
     enum { MANY = 6 * 100 };
     static struct latency_point points[MANY];
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
+    gsl_rng *rng = seeded(5);
     size_t count = 0;
     for (int batch = 1; batch <= 32; batch *= 2)
         for (int percent = 1; percent <= 100; percent++)
@@ -292,8 +278,7 @@ CASE(what_is_between_is_the_hull_of_the_points)
     const struct latency_point points[] = {{1, 1, 1, 0}, {16, 1, 16, 0}, {1, 1.0 / 16, 16, 0}};
     const struct latency_prior weak = latency_prior_weak(1);
     CLOSED(latency_model_clear) struct latency_model model = {0};
-    struct error error = {0};
-    assert_true(latency_model_fit(points, 3, NULL, &weak, NULL, &model, &error));
+    assert_true(latency_model_fit(points, 3, NULL, &weak, NULL, &model, hear()));
     assert_true(is_between(&model, 2, 0.5));
     assert_true(is_between(&model, 4, 0.25)); /* on the edge */
     assert_true(is_between(&model, 4, 1));
@@ -318,15 +303,14 @@ CASE(the_inner_grid_is_what_has_neighbours_on_all_sides)
 static void add_run(struct sample_set *set, uint32_t group, const char *name, int share,
                     double slowdown)
 {
-    struct error error = {0};
     struct co_run run = {.group = group,
                          .location = group,
                          .batch = 1 + (int)(group % 4),
                          .share = share,
                          .slowdown = slowdown,
                          .cv = NAN};
-    assert_true(samples_function(set, name, &run.function, &error));
-    assert_true(samples_add_co_run(set, &run, &error));
+    assert_true(samples_function(set, name, &run.function, hear()));
+    assert_true(samples_add_co_run(set, &run, hear()));
 }
 
 static const char *const names[] = {"a", "b", "c", "d"};
@@ -335,11 +319,10 @@ static const char *const names[] = {"a", "b", "c", "d"};
 static void make_co_runs(const struct interference *law, struct sample_set *set)
 {
     uint32_t group = 0;
-    struct error error = {0};
     set->unit = 10;
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t index = 0;
-        assert_true(samples_function(set, names[i], &index, &error));
+        assert_true(samples_function(set, names[i], &index, hear()));
         samples_add_demand(set, index, 10, 0.2 + 0.15 * i);
     }
     for (uint32_t i = 0; i < 4; i++)
@@ -359,9 +342,8 @@ CASE(a_constant_law_is_recovered_from_pairs_and_a_triple)
     const struct interference law = {.kind = INTERFERENCE_CONSTANT, .constant = 0.13};
     CLOSED(interference_fit_clear) struct interference_fit found = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     make_co_runs(&law, &set);
-    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(interference_calibrate(&set, &found, hear()));
     assert_relative(found.laws[INTERFERENCE_CONSTANT].constant, 0.13, 1e-12);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true(found.errors[INTERFERENCE_CONSTANT][fold].mape < 1e-12);
@@ -374,11 +356,10 @@ CASE(a_pair_table_is_recovered_and_chosen_where_pairs_differ)
     struct interference law = {.kind = INTERFERENCE_PAIRS, .pair_count = 4, .pairs = excess};
     CLOSED(interference_fit_clear) struct interference_fit found = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
-    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(interference_calibrate(&set, &found, hear()));
     assert_int_equal(found.choice, INTERFERENCE_PAIRS);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 4; j++) {
@@ -402,11 +383,10 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
                                .shape = {2, 0.5, -0.1, 0.3, 0.05, 0.2, 0.2, 0.1}};
     struct interference_fit found;
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     for (size_t i = 0; i < 16; i++)
         excess[i] = 0.05 + 0.02 * (double)((7 * i) % 11);
     make_co_runs(&law, &set);
-    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(interference_calibrate(&set, &found, hear()));
     assert_int_equal(found.choice, INTERFERENCE_SHAPED);
     for (int fold = 0; fold < INTERFERENCE_FOLDS; fold++)
         assert_true((found.errors[INTERFERENCE_SHAPED][fold].mape < 1e-4) ==
@@ -415,7 +395,7 @@ CASE(a_shape_is_recovered_and_chosen_and_groups_are_the_sum_of_their_pairs)
     interference_fit_clear(&found);
     for (size_t i = set.co_run_count - 3; i < set.co_run_count; i++)
         set.co_runs[i].slowdown *= 1.1;
-    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(interference_calibrate(&set, &found, hear()));
     assert_true(fabs(found.errors[INTERFERENCE_SHAPED][FOLD_GROUPS].mape - 0.1 / 1.1) < 1e-4);
     interference_fit_clear(&found);
 }
@@ -428,10 +408,9 @@ CASE(a_bandwidth_law_is_recovered_and_speaks_of_functions_that_never_met)
                                      .share_exponent = 0.7};
     CLOSED(interference_fit_clear) struct interference_fit found = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     make_co_runs(&law, &set);
     gsl_error_handler_t *before = gsl_set_error_handler_off();
-    assert_true(interference_calibrate(&set, &found, &error));
+    assert_true(interference_calibrate(&set, &found, hear()));
     (void)gsl_set_error_handler(before);
     assert_int_equal(found.choice, INTERFERENCE_BANDWIDTH);
     assert_relative(found.laws[INTERFERENCE_BANDWIDTH].coefficient, 0.8, 1e-4);
@@ -464,9 +443,8 @@ CASE(published_formats_are_known_by_their_first_line)
     };
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
-        struct error error = {0};
         write_text(in_folder(formats[i].file), formats[i].text);
-        assert_good(sample_table_read(&set, in_folder(formats[i].file), &error), &error);
+        assert_good(sample_table_read(&set, in_folder(formats[i].file), hear()));
         assert_int_equal(set.latency_count, 1);
         assert_string_equal(set.functions.names[0], formats[i].function);
         assert_int_equal(set.unit, formats[i].unit);
@@ -480,9 +458,7 @@ CASE(published_formats_are_known_by_their_first_line)
 CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
 {
     static const char head[] = "model,batch,mps_pct,latency_ms\n";
-    static const struct {
-        const char *rows, *message;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"x,2,40\n", ":2: has 3 fields, the header has 4"},
         {"x,2,40,fast\n", ":2: column 4: 'fast' is not a number"},
         {"x,2,40,\n", "has no usable sample"},
@@ -497,13 +473,9 @@ CASE(faulty_tables_are_refused_with_the_line_and_the_fault)
         {"", "has no usable sample"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        char text[256];
         CLOSED(samples_clear) struct sample_set set = {0};
-        struct error error = {0};
-        snprintf(text, sizeof text, "%s%s", head, faults[i].rows);
-        write_text(in_folder("fault.csv"), text);
-        assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
-        assert_input_error(&error, faults[i].message);
+        write_text(in_folder("fault.csv"), formatted("%s%s", head, faults[i].text));
+        assert_bad_input(sample_table_read(&set, in_folder("fault.csv"), hear()), faults[i].words);
     }
 }
 
@@ -512,32 +484,28 @@ CASE(a_table_of_something_else_is_refused)
     static const char *const texts[] = {"", "a,b,c\n1,2,3\n", "{}\n", "1,2,3,x\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
-        struct error error = {0};
         write_text(in_folder("other.csv"), texts[i]);
-        assert_false(sample_table_read(&set, in_folder("other.csv"), &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_bad_input(sample_table_read(&set, in_folder("other.csv"), hear()), "");
     }
 }
 
 CASE(devices_of_different_units_are_not_mixed)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     write_text(in_folder("one.csv"), "model,batch,mps_pct,latency_ms\nx,2,40,3.5\n");
-    assert_true(sample_table_read(&set, in_folder("one.csv"), &error));
+    assert_true(sample_table_read(&set, in_folder("one.csv"), hear()));
     write_text(in_folder("two.csv"), "model,batch,mig_gpcs,latency_ms\nx,2,4,3.5\n");
-    assert_false(sample_table_read(&set, in_folder("two.csv"), &error));
-    assert_contains(error.message, "calibrate one device at a time");
+    assert_bad_input(sample_table_read(&set, in_folder("two.csv"), hear()),
+                     "calibrate one device at a time");
 }
 
 CASE(repeats_become_their_median_and_their_spread)
 {
     static const double times[] = {10, 12, 11, 30, 9};
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     for (size_t i = 0; i < 5; i++) {
         const struct latency_sample sample = {0, 2, 1, 3, times[i], 1, NAN, 0};
-        assert_true(samples_add_latency(&set, &sample, &error));
+        assert_true(samples_add_latency(&set, &sample, hear()));
     }
     assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 1);
@@ -554,14 +522,13 @@ CASE(repeats_become_their_median_and_their_spread)
 
 static void add_times(struct sample_set *set, const char *name, int vcpu, int count)
 {
-    struct error error = {0};
     struct latency_sample sample = {.vcpu = vcpu, .share = 1, .repeats = 1, .cv = NAN};
-    assert_true(samples_set_unit(set, SEVENTHS, "test", &error));
-    assert_true(samples_function(set, name, &sample.function, &error));
+    assert_true(samples_set_unit(set, SEVENTHS, "test", hear()));
+    assert_true(samples_function(set, name, &sample.function, hear()));
     for (int i = 0; i < count; i++) {
         sample.batch = 1 + i;
         sample.ms = 5 + 2.0 * sample.batch;
-        assert_true(samples_add_latency(set, &sample, &error));
+        assert_true(samples_add_latency(set, &sample, hear()));
     }
 }
 
@@ -569,18 +536,17 @@ CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     add_times(&set, "first", 1, 1);
     add_times(&set, "many", 1, 3);
     add_times(&set, "many", 2, 1);
     add_times(&set, "two", 1, 2);
     add_times(&set, "last", 1, 1);
     assert_true(samples_reduce(&set, NULL));
-    assert_true(samples_leave_out_lone(&set, &error));
+    assert_true(samples_leave_out_lone(&set, hear()));
     assert_int_equal(set.latency_count, 6);
     assert_string_equal(set.left_out, "first left out, one point is too few to fit; "
                                       "last left out, one point is too few to fit");
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     assert_int_equal(calibration.surface_count, 2);
     assert_string_equal(set.functions.names[calibration.surfaces[0].function], "many");
     assert_int_equal(calibration.surfaces[0].count, 4);
@@ -590,15 +556,13 @@ CASE(a_function_of_one_point_is_left_out_by_name_and_the_others_are_not)
 CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     add_times(&set, "a", 1, 1);
     add_times(&set, "b", 1, 1);
     assert_true(samples_reduce(&set, NULL));
-    assert_false(samples_leave_out_lone(&set, &error));
-    assert_input_error(&error, "no function has more than one point");
+    assert_bad_input(samples_leave_out_lone(&set, hear()), "no function has more than one point");
     add_run(&set, 0, "a", 3, 1.1);
     add_run(&set, 0, "b", 4, 1.2);
-    assert_true(samples_leave_out_lone(&set, &error));
+    assert_true(samples_leave_out_lone(&set, hear()));
     assert_int_equal(set.latency_count, 0);
 }
 
@@ -607,12 +571,11 @@ CASE(nothing_but_single_points_is_refused_unless_there_are_pairs)
 /* Two functions at sevenths, each point three times with 3 % noise, one configuration missing. */
 static void make_set(struct sample_set *set)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(11);
-    struct error error = {0};
-    assert_true(samples_set_unit(set, 7, "test", &error));
+    gsl_rng *rng = seeded(11);
+    assert_true(samples_set_unit(set, 7, "test", hear()));
     for (uint32_t f = 0; f < 2; f++) {
         uint32_t index = 0;
-        assert_true(samples_function(set, names[f], &index, &error));
+        assert_true(samples_function(set, names[f], &index, hear()));
         for (int batch = 1; batch <= 8; batch *= 2)
             for (int share = 1; share <= 7; share += 2)
                 for (int repeat = 0; repeat < 3 && !(batch == 8 && share == 1); repeat++) {
@@ -626,7 +589,7 @@ static void make_set(struct sample_set *set)
                         1,
                         NAN,
                         0};
-                    assert_true(samples_add_latency(set, &sample, &error));
+                    assert_true(samples_add_latency(set, &sample, hear()));
                 }
     }
     for (uint32_t group = 0; group < 12; group++) {
@@ -638,25 +601,21 @@ static void make_set(struct sample_set *set)
 
 static struct profile *load(const char *path)
 {
-    struct error error = {0};
-    struct profile *profile = profile_load(path, &error);
-    assert_good(profile != NULL, &error);
-    return profile;
+    return must(profile_load(path, hear()));
 }
 
 static void write_profile(const struct sample_set *set, int extend, const char *name)
 {
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     struct atomic_file file = {0};
     const struct profile_options options = {.extend_batch = extend};
-    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
-    assert_good(atomic_file_open(&file, in_folder(name), &error), &error);
-    assert_good(calibration_write_profile(&calibration, &options, file.stream, &error), &error);
-    assert_good(atomic_file_end(&file, true, &error), &error);
-    assert_good(atomic_file_open(&file, in_folder("points.csv"), &error), &error);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, hear()));
+    assert_good(atomic_file_open(&file, in_folder(name), hear()));
+    assert_good(calibration_write_profile(&calibration, &options, file.stream, hear()));
+    assert_good(atomic_file_end(&file, true, hear()));
+    assert_good(atomic_file_open(&file, in_folder("points.csv"), hear()));
     calibration_write_points(&calibration, file.stream);
-    assert_true(atomic_file_end(&file, true, &error));
+    assert_true(atomic_file_end(&file, true, hear()));
 }
 
 /* A line over the batch, through rows that have one; at one batch size the mean, by 1 / held². */
@@ -668,9 +627,8 @@ CASE(a_turnaround_column_becomes_the_functions_turnaround)
                                "c,1,50,8,2\nc,1,100,2,3\n"
                                "d,1,50,10,1\nd,8,50,10,16\nd,1,100,10,1\n";
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     write_text(in_folder("held.csv"), rows);
-    assert_good(sample_table_read(&set, in_folder("held.csv"), &error), &error);
+    assert_good(sample_table_read(&set, in_folder("held.csv"), hear()));
     assert_true(samples_reduce(&set, NULL));
     write_profile(&set, 0, "held.json");
     OWNED(profile_free) struct profile *profile = load(in_folder("held.json"));
@@ -684,24 +642,22 @@ CASE(a_turnaround_column_becomes_the_functions_turnaround)
                     (2.0 / 121 + 128.0 / 676) / (2.0 / 121 + 64.0 / 676), 1e-5);
     write_text(in_folder("fault.csv"),
                "model,batch,mps_pct,latency_ms,turnaround_ms\na,1,50,10,-2\n");
-    assert_false(sample_table_read(&set, in_folder("fault.csv"), &error));
-    assert_input_error(&error, ":2: column 5: -2 is not from 0");
+    assert_bad_input(sample_table_read(&set, in_folder("fault.csv"), hear()),
+                     ":2: column 5: -2 is not from 0");
 }
 
 CASE(a_written_profile_is_read_back_with_the_measured_values)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     make_set(&set);
     write_profile(&set, 0, "profile.json");
     OWNED(profile_free) struct profile *profile = load(in_folder("profile.json"));
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     for (size_t s = 0; s < calibration.surface_count; s++) {
         const struct calibrated_surface *surface = &calibration.surfaces[s];
         const struct profile_function *function =
-            profile_find(profile, set.functions.names[surface->function]);
-        assert_non_null(function);
+            must(profile_find(profile, set.functions.names[surface->function]));
         for (size_t i = 0; i < surface->count; i++)
             assert_relative(profile_latency_ms(function, surface->samples[i].batch, 1,
                                                surface->samples[i].share),
@@ -739,10 +695,9 @@ CASE(equal_samples_give_equal_bytes)
     char *texts[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
         CLOSED(samples_clear) struct sample_set set = {0};
-        struct error error = {0};
         make_set(&set);
         write_profile(&set, 64, "bytes.json");
-        texts[i] = json_read_text(in_folder("bytes.json"), NULL, &error);
+        texts[i] = json_read_text(in_folder("bytes.json"), NULL, hear());
         assert_non_null(texts[i]);
     }
     assert_string_equal(texts[0], texts[1]);
@@ -754,14 +709,13 @@ CASE(a_share_that_is_not_whole_in_the_unit_is_not_written)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     struct atomic_file file;
     const struct profile_options options = {.unit = 3};
     make_set(&set);
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
-    assert_true(atomic_file_open(&file, in_folder("three.json"), &error));
-    assert_true(calibration_write_profile(&calibration, &options, file.stream, &error));
-    assert_true(atomic_file_end(&file, true, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
+    assert_true(atomic_file_open(&file, in_folder("three.json"), hear()));
+    assert_true(calibration_write_profile(&calibration, &options, file.stream, hear()));
+    assert_true(atomic_file_end(&file, true, hear()));
     OWNED(profile_free) struct profile *profile = load(in_folder("three.json"));
     assert_int_equal(profile->functions[0].vgpu.count, 1); /* the whole GPU alone */
     assert_int_equal(profile->functions[0].vgpu.values[0], 3);
@@ -812,10 +766,9 @@ static double slice_ms(int batch, int sms)
 
 static void make_slices(struct sample_set *set, bool counted)
 {
-    struct error error = {0};
     uint32_t index = 0;
-    assert_true(samples_set_unit(set, SEVENTHS, "test", &error));
-    assert_true(samples_function(set, "sliced", &index, &error));
+    assert_true(samples_set_unit(set, SEVENTHS, "test", hear()));
+    assert_true(samples_function(set, "sliced", &index, hear()));
     for (int batch = 1; batch <= 16; batch *= 2)
         for (int share = 1; share <= SEVENTHS; share++) {
             const struct latency_sample sample = {
@@ -827,7 +780,7 @@ static void make_slices(struct sample_set *set, bool counted)
                 .repeats = 1,
                 .cv = NAN,
                 .part = counted ? (double)sms_of(share) / SMS_WHOLE : 0};
-            assert_true(samples_add_latency(set, &sample, &error));
+            assert_true(samples_add_latency(set, &sample, hear()));
         }
     assert_true(samples_reduce(set, NULL));
 }
@@ -835,8 +788,7 @@ static void make_slices(struct sample_set *set, bool counted)
 static struct calibration calibrate_set(const struct sample_set *set)
 {
     struct calibration calibration = {0};
-    struct error error = {0};
-    assert_good(calibration_run(set, NULL, NULL, &calibration, &error), &error);
+    assert_good(calibration_run(set, NULL, NULL, &calibration, hear()));
     return calibration;
 }
 
@@ -925,10 +877,9 @@ CASE(two_shares_that_came_to_the_same_are_left_out_together)
 static void calibrate_file(const char *path, struct sample_set *set,
                            struct calibration *calibration)
 {
-    struct error error = {0};
-    assert_good(sample_table_read(set, path, &error), &error);
+    assert_good(sample_table_read(set, path, hear()));
     assert_true(samples_reduce(set, NULL));
-    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
+    assert_good(calibration_run(set, NULL, NULL, calibration, hear()));
 }
 
 CASE(public_tables_calibrate_within_what_is_reported_of_them)
@@ -953,9 +904,8 @@ CASE(igniter_resnet50_calibrates_within_what_is_reported_of_it)
 {
     CLOSED(samples_clear) struct sample_set all = {0};
     struct latency_point points[256];
-    struct error error = {0};
     size_t count = 0;
-    assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", &error));
+    assert_true(sample_table_read(&all, "traces/profiles/raw/igniter/solo.csv", hear()));
     assert_true(samples_reduce(&all, NULL));
     for (size_t i = 0; i < all.latency_count; i++)
         if (strcmp(all.functions.names[all.latencies[i].function], "resnet50") == 0 &&
@@ -985,9 +935,8 @@ CASE(groups_of_an_h200_carry_slopes_of_batch_and_share)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(interference_fit_clear) struct interference_fit fit = {0};
-    struct error error = {0};
-    assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
-    assert_good(interference_calibrate(&set, &fit, &error), &error);
+    assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, hear()));
+    assert_good(interference_calibrate(&set, &fit, hear()));
     assert_int_equal(fit.choice, CHOICE_BATCH_AND_SHARE);
     assert_int_equal(fit.errors[fit.choice][FOLD_GROUPS].count, 81);
     assert_true(fit.errors[fit.choice][FOLD_GROUPS].mape <= 0.03);

@@ -1,13 +1,10 @@
 #include <cjson/cJSON.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate.h"
-#include "traces/calibrate/calibrate_grid.h"
 #include "workloads/spec/experiment.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 
 /* 2 ms and 0.5 ms an item over the share. */
@@ -33,27 +30,22 @@ static void write_table(const char *text)
 
 static void read_table(struct sample_set *set, const char *text)
 {
-    struct error error = {0};
     write_table(text);
-    assert_good(sample_table_read(set, path, &error), &error);
+    assert_good(sample_table_read(set, path, hear()));
 }
 
 static void expect_refusal(struct sample_set *set, const char *text, const char *message)
 {
-    struct error error = {0};
     write_table(text);
-    assert_false(sample_table_read(set, path, &error));
-    assert_input_error(&error, message);
+    assert_bad_input(sample_table_read(set, path, hear()), message);
     samples_clear(set);
 }
 
 static char *profile_text(const struct calibration *calibration,
                           const struct profile_options *options)
 {
-    struct error error = {0};
-    char *text = NULL;
     MEMORY_STREAM(stream, text);
-    assert_good(calibration_write_profile(calibration, options, stream, &error), &error);
+    assert_good(calibration_write_profile(calibration, options, stream, hear()));
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -62,13 +54,10 @@ static char *profile_text(const struct calibration *calibration,
 static struct profile *make_profile(struct sample_set *set, const struct profile_options *options,
                                     struct calibration *calibration)
 {
-    struct error error = {0};
     assert_true(samples_reduce(set, NULL));
-    assert_good(calibration_run(set, NULL, NULL, calibration, &error), &error);
+    assert_good(calibration_run(set, NULL, NULL, calibration, hear()));
     STRING *text = profile_text(calibration, options);
-    struct profile *profile = profile_parse(text, "test", &error);
-    assert_good(profile != NULL, &error);
-    return profile;
+    return must(profile_parse(text, "test", hear()));
 }
 
 /* A table's samples, what is fitted to them and the profile that comes of it. */
@@ -102,9 +91,7 @@ static const struct profile_function *make(struct made *made, const char *text,
 /* A table on a full grid, less `skipped` of every 10 points. */
 static char *law_table(int skipped, double cv, unsigned long seed)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    char *text = NULL;
+    gsl_rng *rng = seeded(seed);
     MEMORY_STREAM(out, text);
     fputs("model,batch,mps_pct,latency_ms\n", out);
     for (int batch = 1; batch <= 32; batch *= 2)
@@ -251,8 +238,7 @@ static double staircase_ms(int batch, int vcpu, int percent)
 
 static void read_staircase(struct sample_set *set)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     fputs("model,batch,cpu_cores,gpu_pct,latency_ms\n", out);
     for (int vcpu = 2; vcpu <= 16; vcpu *= 2)
         for (int batch = vcpu / 2; batch <= 4 * vcpu; batch *= 2)
@@ -323,12 +309,11 @@ CASE(infless_is_predicted_within_6_percent)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     assert_true(
-        sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", &error));
+        sample_table_read(&set, "traces/profiles/raw/infless/infless_profiles_clean.csv", hear()));
     assert_true(samples_reduce(&set, NULL));
     assert_int_equal(set.latency_count, 378);
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     const struct mean_error all = calibration_error(&calibration, FOLD_POINT, false);
     const struct mean_error inner = calibration_error(&calibration, FOLD_POINT, true);
     print_message("left out: %.2f %% of %zu, inner %.2f %%\n", 100 * all.mape, all.count,
@@ -343,9 +328,7 @@ CASE(infless_is_predicted_within_6_percent)
 
 CASE(faulty_marks_are_refused_with_their_place)
 {
-    static const struct {
-        const char *keys, *message;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"\"source\": [\"mm\", \"mm\"]", "source[0]: must be an array"},
         {"\"source\": [[\"mm\"]]", "source: must be an array of 2 entries"},
         {"\"source\": [[\"mmm\"], [\"m-\"]]", "source[0][0]: must have a letter for each of the 2"},
@@ -359,15 +342,12 @@ CASE(faulty_marks_are_refused_with_their_place)
         {"\"law\": []", "law"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        char text[512];
-        struct error error = {0};
-        snprintf(text, sizeof text,
-                 "{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
-                 "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
-                 "%s}}}",
-                 faults[i].keys);
-        assert_null(profile_parse(text, "marks.json", &error));
-        assert_input_error(&error, faults[i].message);
+        char *text =
+            formatted("{\"unit\": 2, \"functions\": {\"f\": {\"grid\": {\"batch\": [1, 2], "
+                      "\"vcpu\": [1], \"vgpu\": [1, 2]}, \"latency_ms\": [[[2, 1]], [[3, null]]], "
+                      "%s}}}",
+                      faults[i].text);
+        assert_bad_input(profile_parse(text, "marks.json", hear()), faults[i].words);
     }
 }
 
@@ -382,9 +362,8 @@ static const char steep_law[] =
 
 CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 {
-    struct error error = {0};
-    OWNED(profile_free) struct profile *profile = profile_parse(steep_law, "steep.json", &error);
-    assert_good(profile != NULL, &error);
+    OWNED(profile_free)
+    struct profile *profile = must(profile_parse(steep_law, "steep.json", hear()));
     const struct profile_function *f = profile_find(profile, "f");
     assert_relative(profile_latency_ms(f, 8, 1, 100), 4 * 20, 1e-9);
     assert_relative(profile_latency_ms(f, 1, 1, 5), 10 * 20, 1e-9);
@@ -396,10 +375,8 @@ CASE(an_older_profile_is_read_and_its_law_bounded_outside_the_grid)
 
 CASE(a_profile_without_marks_tells_cells_from_what_is_between)
 {
-    struct error error = {0};
     OWNED(profile_free)
-    struct profile *profile = profile_load("traces/profiles/v100-mps-igniter.json", &error);
-    assert_non_null(profile);
+    struct profile *profile = must(profile_load("traces/profiles/v100-mps-igniter.json", hear()));
     const struct profile_function *f = profile_find(profile, "resnet50");
     assert_int_equal(profile_origin_at(f, 8, 1, 40).source, PROFILE_MEASURED);
     assert_int_equal(profile_origin_at(f, 8, 1, 45).source, PROFILE_INTERPOLATED);
@@ -433,7 +410,6 @@ CASE(a_column_that_is_not_known_is_refused_selected_or_ignored)
 CASE(fractions_of_a_percent_make_the_unit_finer)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
-    struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms\nx,1,50,4\nx,1,12.5,9\n");
     assert_int_equal(set.unit, 200);
     assert_int_equal(set.latencies[0].share, 100);
@@ -444,7 +420,7 @@ CASE(fractions_of_a_percent_make_the_unit_finer)
     assert_int_equal(set.latencies[1].share, 125);
     assert_int_equal(set.latencies[2].share, 333);
     assert_int_equal(set.latencies[3].share, 1000);
-    assert_false(samples_set_unit(&set, 7, "seven", &error));
+    assert_false(samples_set_unit(&set, 7, "seven", hear()));
 }
 
 CASE(a_table_without_shares_is_of_whole_gpus)
@@ -464,7 +440,6 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     static const struct profile_options options = {0};
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
     read_table(&set, "model,batch,mps_pct,latency_ms,std_ms,memory_mb\nx,1,50,10,0.2,530\n"
                      "x,2,50,16,0.32,560\nx,4,50,30,0.6,620\nx,4,100,18,0.36,620\n");
     assert_true(samples_reduce(&set, NULL));
@@ -472,7 +447,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     assert_relative(set.properties[0].per_item_mb, 30, 1e-9);
     assert_relative(set.latencies[0].cv, 0.02, 1e-9);
     read_table(&set, "function,cold_start_ms\nx,812.5\nx,790\ny,5\n");
-    assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+    assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
     assert_relative(calibration_noise(&calibration, 0), 0.02, 1e-9);
     STRING *text = profile_text(&calibration, &options);
     JSON *root = cJSON_Parse(text);
@@ -486,8 +461,7 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
                     0.02, 1e-6);
 }
 
-/* ---- What was not seen, on public measurements ------------------------------------------------
- */
+/* ---- What was not seen, on public measurements ----------------------------------------------- */
 
 struct unseen {
     size_t cells, within[PROFILE_QUANTILES];
@@ -523,22 +497,19 @@ static void predict_unseen(const char *table, double known, unsigned long seed,
     CLOSED(samples_clear) struct sample_set all = {0};
     CLOSED(samples_clear) struct sample_set part = {0};
     CLOSED(calibration_clear) struct calibration calibration = {0};
-    struct error error = {0};
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    assert_good(sample_table_read(&all, table, &error), &error);
+    gsl_rng *rng = seeded(seed);
+    assert_good(sample_table_read(&all, table, hear()));
     assert_true(samples_reduce(&all, NULL));
-    assert_true(samples_set_unit(&part, all.unit, table, &error));
-    OWNED(free) bool *seen = calloc(all.latency_count, sizeof *seen);
-    assert_non_null(seen);
+    assert_true(samples_set_unit(&part, all.unit, table, hear()));
+    OWNED(free) bool *seen = must(calloc(all.latency_count, sizeof *seen));
     for (size_t i = 0; i < all.functions.count; i++) {
         uint32_t index = 0;
-        assert_true(samples_function(&part, all.functions.names[i], &index, &error));
+        assert_true(samples_function(&part, all.functions.names[i], &index, hear()));
     }
     for (size_t i = 0; i < all.latency_count; i++) {
         seen[i] = gsl_rng_uniform(rng) < known;
         if (seen[i])
-            assert_true(samples_add_latency(&part, &all.latencies[i], &error));
+            assert_true(samples_add_latency(&part, &all.latencies[i], hear()));
     }
     OWNED(profile_free) struct profile *profile = make_profile(&part, &options, &calibration);
     compare_unseen(profile, &all, seen, unseen);
@@ -576,8 +547,7 @@ CASE(most_of_a_surface_is_predicted_from_a_part_as_a_simulation_sees_it)
 /* Some cells of a grid of batches 1, 2, 4 and random shares and vCPUs, with batch 1 among them. */
 static void random_table(gsl_rng *rng, struct sample_set *set)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     const int vcpus = 1 + (int)gsl_rng_uniform_int(rng, 2);
     fputs("model,batch,share_pct,vcpu,latency_ms\n", out);
     for (int vcpu = 1; vcpu <= vcpus; vcpu++)
@@ -594,7 +564,6 @@ static void random_table(gsl_rng *rng, struct sample_set *set)
 /* An experiment whose SLO and load are relative to the reference. */
 static struct experiment *experiment_on(const char *profile)
 {
-    struct error error = {0};
     STRING *json = NULL;
     assert_true(
         asprintf(
@@ -607,25 +576,21 @@ static struct experiment *experiment_on(const char *profile)
             "\"poisson\",\"load\":0.5},\"slo\":{\"factor\":1.2},\"policy\":{\"name\":\"fifo\"},"
             "\"requests\":10}",
             profile) > 0);
-    struct experiment *experiment = experiment_parse(json, "test", ".", NULL, 0, &error);
-    assert_good(experiment != NULL, &error);
-    return experiment;
+    return must(experiment_parse(json, "test", ".", NULL, 0, hear()));
 }
 
 CASE(a_full_grid_moves_no_slo_and_no_load)
 {
     static const struct profile_options options[] = {{0}, {.full_grid = true, .extend_batch = 8}};
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(26);
     size_t smaller = 0;
-    gsl_rng_set(rng, 26);
     for (int table = 0; table < 6; table++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        struct error error = {0};
         struct experiment *on[2];
         random_table(rng, &set);
         assert_true(samples_reduce(&set, NULL));
-        assert_true(calibration_run(&set, NULL, NULL, &calibration, &error));
+        assert_true(calibration_run(&set, NULL, NULL, &calibration, hear()));
         for (int i = 0; i < 2; i++) {
             STRING *text = profile_text(&calibration, &options[i]);
             on[i] = experiment_on(text);
@@ -666,9 +631,7 @@ CASE(evidence_counts_the_cells_that_are_predicted)
         const struct profile_options options = {.full_grid = cases[i].full};
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear) struct calibration calibration = {0};
-        char text[256];
-        snprintf(text, sizeof text, "model,batch,mps_pct,latency_ms\n%s", cases[i].table);
-        read_table(&set, text);
+        read_table(&set, formatted("model,batch,mps_pct,latency_ms\n%s", cases[i].table));
         if (cases[i].evidence != NULL)
             set.evidence = arena_text(samples_memory(&set), "%s", cases[i].evidence);
         OWNED(profile_free) struct profile *profile = make_profile(&set, &options, &calibration);
@@ -707,8 +670,7 @@ CASE(shares_that_look_like_fractions_get_a_note)
     samples_clear(&set);
 }
 
-/* ---- Cells that were measured again ------------------------------------------------------------
- */
+/* ---- Cells that were measured again ---------------------------------------------------------- */
 
 /* Takes every fifth repeat out of what follows the cells themselves. */
 static size_t repeats_leave_out(struct sample_set *set, size_t cells, size_t fold,
@@ -728,14 +690,13 @@ static size_t repeats_leave_out(struct sample_set *set, size_t cells, size_t fol
 CASE(the_error_of_a_measured_cell_is_that_of_its_repeats)
 {
     enum { CELLS = 140, REPEATS = 161 };
-    struct error error = {0};
     size_t all = 0, within[PROFILE_QUANTILES] = {0};
     for (size_t fold = 0; fold < 5; fold++) {
         CLOSED(samples_clear) struct sample_set set = {0};
         CLOSED(calibration_clear)
         struct calibration calibration = {.arena = arena_create(), .set = &set};
         struct latency_sample out[REPEATS];
-        assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, &error), &error);
+        assert_good(measured_folder_read(&set, "traces/profiles/raw/h200", false, hear()));
         assert_int_equal(set.latency_count, CELLS + REPEATS);
         const size_t count = repeats_leave_out(&set, CELLS, fold, out);
         assert_true(samples_reduce(&set, NULL));

@@ -4,7 +4,6 @@
 
 #include "sim/engine/queueing_theory.h"
 #include "sim/run/capacity_runner.h"
-#include "sim/run/guard.h"
 #include "tests/suite.h"
 #include "tests/worlds.h"
 
@@ -240,13 +239,13 @@ static struct scan_case scan_case_of(size_t i)
     return scan;
 }
 
-static void scan_world(char json[WORLD_BYTES], size_t number)
+static char *scan_world(size_t number)
 {
-    world_random(json, number, false);
-    char seed[32];
-    snprintf(seed, sizeof seed, "\"seed\":%zu", number + 1);
+    char *json = world_random(number, false);
+    char *seed = formatted("\"seed\":%zu", number + 1);
     world_replace(json, "\"requests\":400", "\"requests\":100");
     world_replace(json, seed, "\"seed\":1");
+    return json;
 }
 
 /* The certainty at a value, by code of its own. */
@@ -254,22 +253,18 @@ static int scan_answer(const char *path, const struct scan_case *scan, double va
 {
     double sum = 0, squares = 0, variances = 0;
     bool rare = false;
-    char text[32];
     double *values = NULL;
-    struct error error = {0};
-    snprintf(text, sizeof text, "%.17g", value);
+    char *text = formatted("%.17g", value);
     const struct override overrides[] = {scan->fixed[0],
                                          scan->fixed[1],
                                          scan->fixed[2],
                                          {"policy.name", scan->policy},
                                          {scan->key, text}};
-    EXPERIMENT *experiment = experiment_load(path, overrides, 5, &error);
-    assert_non_null(experiment);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    EXPERIMENT *experiment = must(experiment_load(path, overrides, 5, hear()));
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
-        RESULT result = {0};
         experiment->seed = seed;
-        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
         sum += result.overall.slo_hit_rate;
         squares += result.overall.slo_hit_rate * result.overall.slo_hit_rate;
         variances += 1 / result.run.requests_effective;
@@ -317,12 +312,9 @@ CASE(the_value_found_is_that_of_a_scan)
     for (size_t n = 0; n < count; n++) {
         const size_t c = n * CASES / count;
         char path[] = "/tmp/esgsim-test-XXXXXX";
-        char json[WORLD_BYTES];
         const struct scan_case scan = scan_case_of(c);
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-        struct error error = {0};
-        scan_world(json, c);
-        write_temporary(path, json);
+        write_temporary(path, scan_world(c));
         const struct capacity_question question = {.path = path,
                                                    .overrides = scan.fixed,
                                                    .override_count = 3,
@@ -338,8 +330,8 @@ CASE(the_value_found_is_that_of_a_scan)
                                                    .most_seeds = SEEDS,
                                                    .jobs = 2,
                                                    .quiet = true};
-        if (!capacity_run(&question, &answer, &error))
-            fail_msg("case %zu: %s", c, error.message);
+        if (!capacity_run(&question, &answer, hear()))
+            fail_msg("case %zu: %s", c, heard.message);
         assert_int_equal(answer.first_seed, 1);
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
@@ -550,8 +542,7 @@ CASE(the_platform_finds_the_edge_of_theory)
                                                    .quiet = true};
         struct tries tries = {0};
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-        struct error error = {0};
-        assert_good(capacity_run(&question, &answer, &error), &error);
+        assert_good(capacity_run(&question, &answer, hear()));
         tries_add(&tries, &stations[s], &answer.curves[0].search);
         tries_print(&tries, &stations[s]);
         all.held += tries.held;
@@ -564,10 +555,8 @@ CASE(the_platform_finds_the_edge_of_theory)
 CASE(answers_do_not_depend_on_the_number_of_workers)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
-    char json[WORLD_BYTES];
     struct capacity_answer answers[2];
-    scan_world(json, 3);
-    write_temporary(path, json);
+    write_temporary(path, scan_world(3));
     for (size_t i = 0; i < 2; i++) {
         const struct capacity_question question = {.path = path,
                                                    .key = "arrivals.rate_per_s",
@@ -583,8 +572,7 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
                                                    .most_seeds = 20,
                                                    .jobs = i == 0 ? 1 : 5,
                                                    .quiet = true};
-        struct error error = {0};
-        assert_good(capacity_run(&question, &answers[i], &error), &error);
+        assert_good(capacity_run(&question, &answers[i], hear()));
     }
     for (size_t p = 0; p < 2; p++) {
         const struct capacity_curve *one = &answers[0].curves[p];

@@ -177,10 +177,10 @@ static void tiny_profile(char *json, gsl_rng *rng, bool few)
 }
 
 /* One invoker with one GPU, or with two of unlike kinds. */
-static void tiny_world(char json[WORLD_BYTES], gsl_rng *rng, bool unlike)
+static char *tiny_world(gsl_rng *rng, bool unlike)
 {
     static const char *const gpu = "{'model':'%s','sharing':'mps','units':2,'memory_mb':100}";
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json, "{'cluster':{'invokers':[{'vcpus':%lu,'memory_mb':100,'gpus':[",
               2 + gsl_rng_uniform_int(rng, 3));
     world_add(json, gpu, "A");
@@ -203,14 +203,14 @@ static void tiny_world(char json[WORLD_BYTES], gsl_rng *rng, bool unlike)
                     "{'name':'b','function':'f','after':['a']}]}],");
     world_add(json, "'arrivals':{'process':'poisson','rate_per_s':1},'slo':{'factor':%.3f}}",
               0.7 + 1.3 * gsl_rng_uniform(rng));
+    return json;
 }
 
 static double bound_of(const struct tiny *tiny)
 {
     static const double noise[WORKLOAD_MAX_STAGES] = {1, 1, 1, 1, 1, 1, 1, 1,
                                                       1, 1, 1, 1, 1, 1, 1, 1};
-    struct capacity_bound *bound = capacity_bound_create(&arena, tiny->workload);
-    assert_non_null(bound);
+    struct capacity_bound *bound = must(capacity_bound_create(&arena, tiny->workload));
     for (size_t r = TINY_REQUESTS; r-- > 0;) {
         const struct tiny_request *request = &tiny->requests[r];
         capacity_bound_add(bound, request->application, request->arrival,
@@ -222,9 +222,7 @@ static double bound_of(const struct tiny *tiny)
 static void tiny_case(struct random_stream *stream, bool unlike, size_t number, size_t *binding,
                       size_t *equal)
 {
-    char json[WORLD_BYTES];
-    tiny_world(json, &stream->rng, unlike);
-    EXPERIMENT *experiment = load(json);
+    EXPERIMENT *experiment = load(tiny_world(&stream->rng, unlike));
     struct tiny tiny = {.workload = &experiment->workload, .best = -1};
     const struct invoker_group *group = &experiment->workload.cluster.groups[0];
     struct tiny_state start = {.now = -1, .vcpus = group->vcpus};
@@ -283,15 +281,13 @@ CASE(no_policy_has_more_hits)
     size_t binding = 0;
     size_t runs = 0;
     for (uint64_t world = 0; world < 8; world++) {
-        char json[WORLD_BYTES];
-        world_random(json, world, world % 3 == 0);
+        char *json = world_random(world, world % 3 == 0);
         world_replace(json, "'requests':400", "'requests':150");
         world_replace(json, "'rate_per_s':", "'load':3,'note':");
         if (world % 4 == 1)
             world_sliced(json);
         for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
-            RESULT result = {0};
-            run_well(json, policy_for_requests(p), NULL, &result);
+            run_well(json, policy_for_requests(p), NULL, anew());
             const double bound = result.run.bound_capacity_slo_hit_rate;
             if (!(hits_of(&result) <= bound && bound <= 1))
                 fail_msg("%s in world %u: %g hits, and the bound is %g",
@@ -363,11 +359,9 @@ CASE(all_hit_at_low_load_and_none_below_the_fastest_time)
     assert_true(station_hits(experiment, 1000, 6, &ten, 1) == 0);
     experiment_free(experiment);
     for (uint64_t world = 0; world < trials(10); world++) {
-        char json[WORLD_BYTES];
-        RESULT result = {0};
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         world_replace(json, "'rate_per_s':", "'load':0.05,'note':");
-        run_well(json, policy_find("edf", NULL), NULL, &result);
+        run_well(json, policy_find("edf", NULL), NULL, anew());
         assert_true(result.run.bound_capacity_slo_hit_rate == 1);
     }
 }

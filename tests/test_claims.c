@@ -69,13 +69,11 @@ static struct expectations *load(const char *text, struct error *error)
 
 static void judge(struct judged *judged, const char *claims)
 {
-    struct error error = {0};
     judged->results = fixture_results(runs, RUNS);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);
-    judged->claims = load(claims, &error);
-    if (judged->report == NULL || judged->claims == NULL)
-        fail_msg("%s", error.message);
+    judged->claims = load(claims, hear());
+    assert_good(judged->report != NULL && judged->claims != NULL);
 }
 
 static void judged_clear(struct judged *judged)
@@ -88,13 +86,10 @@ static void judged_clear(struct judged *judged)
 static void assert_claim(const char *claim, double mean, double half_width,
                          enum claim_verdict verdict)
 {
-    char text[2048];
     CLOSED(judged_clear) struct judged judged = {0};
-    struct error error = {0};
     struct estimate ours = {0};
-    snprintf(text, sizeof text, CLAIMS("%s"), claim);
-    judge(&judged, text);
-    assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error), &error);
+    judge(&judged, formatted(CLAIMS("%s"), claim));
+    assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()));
     if (isnan(mean))
         assert_true(isnan(ours.mean));
     else
@@ -217,13 +212,10 @@ CASE(ours_is_divided_by_the_nearer_end_of_what_is_published)
                  {HITS("size") OF("fifo", "heavy") "\"high\": 1}", 1},
                  {HITS("self-check") OF("clockwork", "light") "\"low\": 24}", NAN}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char text[2048];
         CLOSED(judged_clear) struct judged judged = {0};
-        struct error error = {0};
         struct estimate ours = {0};
-        snprintf(text, sizeof text, CLAIMS("%s"), cases[i].claim);
-        judge(&judged, text);
-        assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error), &error);
+        judge(&judged, formatted(CLAIMS("%s"), cases[i].claim));
+        assert_good(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()));
         const double quotient = claim_quotient(&judged.claims->list[0], ours);
         if (isnan(cases[i].quotient))
             assert_true(isnan(quotient));
@@ -249,14 +241,12 @@ CASE(a_claim_may_be_held_against_a_real_run)
 /* The measured latencies count as their mean. */
 CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
 {
-    struct error error = {0};
-    struct expectations *claims =
+    struct expectations *claims = must(
         load(CLAIMS("{" HEAD
                     "\"group\": \"real\", \"metric\": \"latency_ms_mean\", \"low\": -2.5, " REAL(
                         "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
-             &error);
-    assert_good(claims != NULL, &error);
-    JSON *root = json_parse_file("results/reality/runs.json", &error);
+             hear()));
+    JSON *root = json_parse_file("results/reality/runs.json", hear());
     const cJSON *one = NULL,
                 *list = cJSON_GetObjectItem(
                     cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
@@ -302,13 +292,12 @@ CASE(the_time_of_gpus_in_use_follows_from_what_they_hold)
     CLOSED(judged_clear) struct judged judged = {0};
     judge(&judged, CLAIMS("{" HEAD "\"group\": \"size\", \"metric\": \"gpu_use_s\", " OF(
                        "clockwork", "light") "\"low\": 0}"));
-    struct error error = {0};
     struct estimate ours = {0};
     for (size_t i = 0; i < judged.results->run_count; i++) {
         judged.results->runs[i].run.gpu_fragmentation = 0.2;
         judged.results->runs[i].run.simulated_s = 100;
     }
-    assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
+    assert_true(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()));
     assert_absolute(ours.mean, 62.5, 1e-9);
 }
 
@@ -333,14 +322,11 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
          "claims[0].application: s.json has no application 'none'; the first is 'classification'"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        char text[2048];
         CLOSED(judged_clear) struct judged judged = {0};
-        struct error error = {0};
         struct estimate ours = {0};
-        snprintf(text, sizeof text, CLAIMS("%s"), wrong[i][0]);
-        judge(&judged, text);
-        assert_false(claim_estimate(judged.report, &judged.claims->list[0], &ours, &error));
-        assert_input_error(&error, wrong[i][1]);
+        judge(&judged, formatted(CLAIMS("%s"), wrong[i][0]));
+        assert_bad_input(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()),
+                         wrong[i][1]);
     }
 }
 
@@ -383,17 +369,14 @@ CASE(faults_of_the_file_are_named_with_their_place)
         {"{\"title\": \"t\"}", "claims"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct error error = {0};
-        assert_null(load(wrong[i][0], &error));
-        assert_input_error(&error, "/esgsim-claims-");
-        assert_contains(error.message, wrong[i][1]);
+        assert_bad_input(load(wrong[i][0], hear()), "/esgsim-claims-");
+        assert_contains(heard.message, wrong[i][1]);
     }
 }
 
 CASE(self_checks_come_first_and_signs_last)
 {
     CLOSED(judged_clear) struct judged judged = {0};
-    struct error error = {0};
     struct estimate ours[3];
     judge(&judged,
           CLAIMS(HITS("sign") OF("clockwork", "heavy")
@@ -404,10 +387,9 @@ CASE(self_checks_come_first_and_signs_last)
                                                      OF("clockwork",
                                                         "light") "\"low\": 48, \"high\": 48}"));
     for (size_t c = 0; c < 3; c++)
-        assert_true(claim_estimate(judged.report, &judged.claims->list[c], &ours[c], &error));
-    char *text = NULL;
+        assert_true(claim_estimate(judged.report, &judged.claims->list[c], &ours[c], hear()));
     MEMORY_STREAM(out, text);
-    assert_true(claims_text(judged.claims, ours, true, out, &error));
+    assert_true(claims_text(judged.claims, ours, true, out, hear()));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {
         "\n== self-check",
@@ -457,16 +439,14 @@ CASE(self_checks_come_first_and_signs_last)
 static cJSON *configuration(const struct sweep *sweep, const struct report *report,
                             const char *policy, const char *setting)
 {
-    struct error error = {0};
     for (size_t s = 0; s < report->scenario_count; s++) {
         const struct report_scenario *scenario = &report->scenarios[s];
         if (setting != NULL && !report_is_setting(report, scenario, setting))
             continue;
         for (size_t c = 0; c < scenario->contender_count; c++)
             if (report_is_contender(&scenario->contenders[c], policy)) {
-                struct experiment *one =
-                    sweep_experiment(sweep, scenario->contenders[c].runs[0] * sweep->seeds, &error);
-                assert_good(one != NULL, &error);
+                struct experiment *one = must(sweep_experiment(
+                    sweep, scenario->contenders[c].runs[0] * sweep->seeds, hear()));
                 cJSON *root = cJSON_Parse(one->resolved_json);
                 experiment_free(one);
                 return root;
@@ -520,9 +500,8 @@ static void assert_same(const struct expectation *claim, const cJSON *one, const
 static void runs_name(const struct sweep *sweep, struct results *results)
 {
     for (size_t run = 0; run < sweep->run_count; run += sweep->seeds) {
-        struct error error = {0};
         struct plan plan = {0};
-        assert_good(plan_load(sweep, run, &plan, &error), &error);
+        assert_good(plan_load(sweep, run, &plan, hear()));
         struct summary_row *row = &results->runs[results->run_count++];
         *row = (struct summary_row){.seed = 1};
         store_name_summary(row, plan.metadata);
@@ -532,17 +511,14 @@ static void runs_name(const struct sweep *sweep, struct results *results)
 
 CASE(the_sides_of_each_shipped_claim_differ_in_nothing_but_the_named_keys)
 {
-    struct error error = {0};
     struct expectations *claims =
-        expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, &error);
-    assert_good(claims != NULL, &error);
+        must(expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear()));
     size_t compared = 0;
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         if (claim->other == NULL)
             continue;
-        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
-        assert_good(sweep != NULL, &error);
+        OWNED(sweep_free) struct sweep *sweep = must(sweep_load(claim->sweep, NULL, 0, hear()));
         struct summary_row *rows = calloc(sweep->run_count, sizeof *rows);
         struct results results = {.runs = rows, .path = ""};
         runs_name(sweep, &results);
@@ -570,10 +546,8 @@ CASE(the_sides_of_each_shipped_claim_differ_in_nothing_but_the_named_keys)
  * factor near 1 would hide that a size is not shown. */
 CASE(the_shipped_claims_have_sources_and_five_seeds)
 {
-    struct error error = {0};
     struct expectations *claims =
-        expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, &error);
-    assert_good(claims != NULL, &error);
+        must(expectations_load("results/paper/known-for.json", EXPECTATION_CLAIMS, hear()));
     for (size_t c = 0; claims != NULL && c < claims->count; c++) {
         const struct expectation *claim = &claims->list[c];
         assert_true(strlen(claim->source) > 10);
@@ -581,8 +555,7 @@ CASE(the_shipped_claims_have_sources_and_five_seeds)
         const bool ratio = claim->group == CLAIM_SIZE && claim->comparison == PAIRED_RATIO;
         assert_false(ratio && claim->low >= 1 && claim->low < CLAIM_FACTOR);
         assert_false(ratio && claim->high <= 1 && claim->high > 1 / CLAIM_FACTOR);
-        OWNED(sweep_free) struct sweep *sweep = sweep_load(claim->sweep, NULL, 0, &error);
-        assert_good(sweep != NULL, &error);
+        OWNED(sweep_free) struct sweep *sweep = must(sweep_load(claim->sweep, NULL, 0, hear()));
         if (sweep->seeds < 5 && !claim->deterministic)
             fail_msg("%s has fewer than 5 seeds", claim->sweep);
     }

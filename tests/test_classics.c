@@ -87,9 +87,7 @@ static bool look_decision(void *context, const struct decision_row *row, struct 
 static uint64_t look_run(const char *json, const char *name, const char *key, double number,
                          look_check check, struct log *log, struct simulation_result *result)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find(name, &error);
-    assert_good(policy != NULL, &error);
+    const struct policy *policy = must(policy_find(name, hear()));
     struct policy watched = *policy;
     watched.decide = look_decide;
     struct look look = {.log = log};
@@ -101,8 +99,8 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
         .context = log, .request = log_request, .batch = log_batch, .decision = look_decision};
     OWNED(free) double *values = policy_values(policy, key, number);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
+    if (!simulation_run(experiment, &watched, values, &recorder, NULL, result, hear()))
+        fail_msg("%s: %s", policy->name, heard.message);
     looking = NULL;
     late_batches += look.late;
     return look.choices;
@@ -112,14 +110,12 @@ static uint64_t look_run(const char *json, const char *name, const char *key, do
 static uint64_t look_worlds(const char *name, const char *key, double number, uint64_t worlds,
                             look_check check)
 {
-    struct log *log = log_one();
-    char json[WORLD_BYTES];
     uint64_t choices = 0;
     for (uint64_t world = 0; world < worlds; world++) {
         RESULT result = {0};
-        world_random(json, world, world % 2 == 1);
-        choices += look_run(json, name, key, number, check, log, &result);
-        world_check_conserved(log, &result, WORLD_REQUESTS);
+        char *json = world_random(world, world % 2 == 1);
+        choices += look_run(json, name, key, number, check, &rows, &result);
+        world_check_conserved(&rows, &result, WORLD_REQUESTS);
     }
     return choices;
 }
@@ -583,9 +579,8 @@ CASE(a_sliding_window_has_the_percentiles_of_clockworks_test)
         {70, {70, 70, 70, 70, 70}},    {50, {50, 55, 60, 65, 70}},   {90, {50, 60, 70, 80, 90}},
         {110, {50, 70, 90, 100, 110}}, {20, {20, 55, 90, 100, 110}}, {20, {20, 20, 20, 65, 110}},
     };
-    CLOSED(arena_clear) struct arena arena = {0};
     struct sliding_window window;
-    sliding_window_init(&window, &arena, 3);
+    sliding_window_init(&window, suite_arena(), 3);
     assert_int_equal(sliding_window_percentile(&window, 0.5), 0);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         sliding_window_add(&window, steps[i].added);
@@ -611,9 +606,7 @@ static const struct world one_server = {
 static void run_server(const struct world *world, const char *policy, const char *key, double value,
                        struct log *log, struct simulation_result *result)
 {
-    char json[WORLD_BYTES];
-    world_build(json, world);
-    run_well_with(json, policy_find(policy, NULL), key, value, log, result);
+    run_well_with(world_build(world), policy_find(policy, NULL), key, value, log, result);
 }
 
 /* In overload, without noise and interference and with idle containers, nothing that was not
@@ -622,18 +615,16 @@ static void run_server(const struct world *world, const char *policy, const char
 CASE(clockwork_serves_in_time_whatever_it_starts)
 {
     static const double rates[] = {90, 150, 1000};
-    struct log *log = log_one();
     struct world world = one_server;
     world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
         for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            RESULT result = {0};
             world.rate_per_s = rates[r];
-            run_server(&world, "clockwork", "window", window, log, &result);
+            run_server(&world, "clockwork", "window", window, &rows, anew());
             assert_true(result.overall.dropped > 20);
             assert_true(result.overall.dropped < 1900);
-            for (size_t i = 0; i < log->request_count; i++)
-                assert_int_equal(log->requests[i].hit, !log->requests[i].dropped);
+            for (size_t i = 0; i < rows.request_count; i++)
+                assert_int_equal(rows.requests[i].hit, !rows.requests[i].dropped);
         }
     }
 }
@@ -642,17 +633,15 @@ CASE(clockwork_serves_in_time_whatever_it_starts)
  * once at most, and then measured. With nominal times requests are late to the end. */
 CASE(clockwork_learns_how_long_a_batch_takes)
 {
-    struct log *log = log_one();
     struct world world = one_server;
     world.vcpus = world.units = 2;
     world.rate_per_s = 300;
     world.requests = 2000;
     for (int window = 0; window <= 10; window += 10) {
-        RESULT result = {0};
         uint64_t late = 0;
-        run_server(&world, "clockwork", "window", window, log, &result);
-        for (size_t i = 0; i < log->request_count; i++)
-            late += !log->requests[i].hit && !log->requests[i].dropped;
+        run_server(&world, "clockwork", "window", window, &rows, anew());
+        for (size_t i = 0; i < rows.request_count; i++)
+            late += !rows.requests[i].hit && !rows.requests[i].dropped;
         assert_true(window > 0 ? late <= 1 + 2 + 3 + 4 + 5 : late > 200);
     }
 }
@@ -660,24 +649,20 @@ CASE(clockwork_learns_how_long_a_batch_takes)
 /* A container that takes longer to start than any deadline allows is started without a batch. */
 CASE(clockwork_loads_a_model_that_no_container_has)
 {
-    struct log *log = log_one();
     struct world world = one_server;
     world.platform = "'initial':{'f':0},'transfer':{'latency_ms':0}";
     world.rate_per_s = 50;
     world.requests = 400;
-    RESULT result = {0};
-    run_server(&world, "clockwork", NULL, 0, log, &result);
+    run_server(&world, "clockwork", NULL, 0, &rows, anew());
     assert_int_equal(result.run.prewarms, 1);
     assert_int_equal(result.run.cold_starts, 0);
-    assert_int_equal(log->requests[0].dropped, 1);
+    assert_int_equal(rows.requests[0].dropped, 1);
     assert_true(result.overall.dropped < 200);
 }
 
 /* Requests in time per second, and their share of all. */
 static double goodput(const char *chain, double rate_per_s, double *hit_rate)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
     run_server(
         &(struct world){
             .invokers = 2,
@@ -692,7 +677,7 @@ static double goodput(const char *chain, double rate_per_s, double *hit_rate)
             .requests = 1500,
             .warmup_requests = 100,
             .seed = 5},
-        "clockwork", "vgpu", 1, log, &result);
+        "clockwork", "vgpu", 1, &rows, anew());
     *hit_rate = result.overall.slo_hit_rate;
     return rate_per_s * *hit_rate;
 }
@@ -797,13 +782,12 @@ CASE(grandslam_batches_as_many_as_the_slack_allows_least_slack_first)
 static void run_clipper(double every_ms, double slo_ms, unsigned requests, double delay_ms,
                         struct log *log)
 {
-    RESULT result = {0};
     struct world world = one_server;
     world.every_ms[0] = every_ms;
     world.every_ms[1] = 1.5 * every_ms;
     world.slo_ms = slo_ms;
     world.requests = requests;
-    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, &result);
+    run_server(&world, "clipper", "batch_delay_ms", delay_ms, log, anew());
 }
 
 /* 10 ms a job against 35 ms: three are in time, four are not. By hand, the cap after each batch: 2,
@@ -814,31 +798,28 @@ CASE(clipper_caps_batches_as_computed_by_hand)
 {
     static const uint32_t expected[] = {1, 2, 3, 4, 3, 4, 4, 3, 4, 4, 3,
                                         4, 4, 3, 4, 4, 3, 4, 4, 4, 3};
-    struct log *log = log_one();
-    run_clipper(1, 35, 400, 0, log);
+    run_clipper(1, 35, 400, 0, &rows);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(log->batches[i].jobs, expected[i]);
+        assert_int_equal(rows.batches[i].jobs, expected[i]);
 }
 
 /* With time for any batch the cap rises to the profile's largest, 5. */
 CASE(clipper_raises_its_cap_to_the_largest_batch_there_is)
 {
-    struct log *log = log_one();
     uint32_t most = 0;
-    run_clipper(1, 100000, 2000, 0, log);
-    for (size_t i = 0; i < log->batch_count; i++)
-        most = log->batches[i].jobs > most ? log->batches[i].jobs : most;
+    run_clipper(1, 100000, 2000, 0, &rows);
+    for (size_t i = 0; i < rows.batch_count; i++)
+        most = rows.batches[i].jobs > most ? rows.batches[i].jobs : most;
     assert_int_equal(most, 5);
 }
 
 /* Alone, the first is a full batch and raises the cap to 2; every later one waits for company. */
 CASE(clipper_delays_a_batch_below_the_cap_and_no_longer_than_told)
 {
-    struct log *log = log_one();
-    run_clipper(100, 35, 50, 20, log);
-    assert_int_equal(log->batch_count, 50);
+    run_clipper(100, 35, 50, 20, &rows);
+    assert_int_equal(rows.batch_count, 50);
     for (size_t i = 0; i < 50; i++)
-        assert_int_equal(log->batches[i].dispatched_ns - log->requests[i].arrival_ns,
+        assert_int_equal(rows.batches[i].dispatched_ns - rows.requests[i].arrival_ns,
                          i == 0 ? 0 : 20 * SIM_MS);
 }
 

@@ -7,7 +7,6 @@
 #include "plots/gnuplot.h"
 #include "plots/plot.h"
 #include "results/compare/compare.h"
-#include "results/compare/compare_run.h"
 #include "sim/run/replay.h"
 #include "sim/run/run_once.h"
 #include "tests/fixture_replay.h"
@@ -40,16 +39,14 @@ static void pair_clear(struct pair *pair)
 
 static void simulate_into(struct store *store, const struct experiment *experiment)
 {
-    struct error error = {0};
-    RESULT result = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     bool good = policy != NULL &&
-                store_begin_experiment(store, experiment, policy, values, 0, true, &error);
+                store_begin_experiment(store, experiment, policy, values, 0, true, hear());
     const struct recorder recorder = store_recorder(store);
-    good = good && simulation_run(experiment, policy, values, &recorder, NULL, &result, &error) &&
-           store_end_run(store, &result, &error);
-    assert_good(good, &error);
+    good = good && simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()) &&
+           store_end_run(store, &result, hear());
+    assert_good(good);
 }
 
 /* As a GPU would say of itself; the tests' own, in files that are gone after them. */
@@ -68,8 +65,6 @@ static void describe_gpu(void *context, struct execution *execution)
 static void replay_into(struct store *store, const struct experiment *experiment, double factor,
                         double jitter_cv, bool gpu)
 {
-    struct error error = {0};
-    RESULT result = {0};
     if (experiment == NULL)
         return;
     const struct emulated_options options = {
@@ -77,11 +72,10 @@ static void replay_into(struct store *store, const struct experiment *experiment
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     struct replay_target target = replay_rehearsal(rehearsal);
     struct resolved_run run = {.experiment = (struct experiment *)experiment};
-    run.policy = policy_resolve(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, hear());
     if (gpu)
         target.describe = describe_gpu;
-    if (run.policy == NULL || !replay_record(store, &run, &target, &result, &error))
-        fail_msg("%s", error.message);
+    assert_good(run.policy != NULL && replay_record(store, &run, &target, anew(), hear()));
 }
 
 /* One file of `simulated`, one of `replayed` with that error; the experiments are freed. */
@@ -90,11 +84,10 @@ static struct pair pair_make(struct experiment *const simulated[], size_t simula
                              double factor, double jitter_cv, bool gpu)
 {
     struct pair pair = {{{0}}};
-    struct error error = {0};
     struct store *stores[2];
     for (size_t s = 0; s < 2; s++) {
         path_make(pair.paths[s]);
-        stores[s] = store_create(pair.paths[s], &error);
+        stores[s] = store_create(pair.paths[s], hear());
         assert_non_null(stores[s]);
     }
     for (size_t i = 0; i < simulated_count; i++)
@@ -106,7 +99,7 @@ static struct pair pair_make(struct experiment *const simulated[], size_t simula
     for (size_t i = 0; i < replayed_count; i++)
         experiment_free(replayed[i]);
     for (size_t s = 0; s < 2; s++)
-        assert_true(store_finish(stores[s], &error));
+        assert_true(store_finish(stores[s], hear()));
     return pair;
 }
 
@@ -118,32 +111,24 @@ static struct pair pair_of(struct experiment *simulated, struct experiment *repl
 
 static struct comparison *compare(const struct pair *pair)
 {
-    struct error error = {0};
-    struct comparison *against = compare_load(pair->paths[0], pair->paths[1], &error);
-    assert_good(against != NULL, &error);
+    struct comparison *against = must(compare_load(pair->paths[0], pair->paths[1], hear()));
     return against;
 }
 
 static void refused(const struct pair *pair, const char *says)
 {
-    struct error error = {0};
-    assert_null(compare_load(pair->paths[0], pair->paths[1], &error));
-    assert_contains(error.message, says);
-    assert_null(strchr(error.message, '\n'));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(compare_load(pair->paths[0], pair->paths[1], hear()), says);
 }
 
 /* A random world with three applications, under a policy. */
 static struct experiment *world(uint64_t number, const char *policy, const char *key,
                                 const char *value)
 {
-    char json[WORLD_BYTES];
     struct overrides overrides = warm();
     override_add(&overrides, "policy.name", policy);
     if (key != NULL)
         override_add(&overrides, key, value);
-    world_random(json, number, false);
-    return parse(json, &overrides);
+    return parse(world_random(number, false), &overrides);
 }
 
 static const struct compare_part *whole(const struct compare_run *run)
@@ -257,10 +242,8 @@ CASE(figures_are_those_of_the_rows)
     const struct compare_run *run = &against->runs[0];
     const char *const hashes[] = {run->simulated->hash, run->real->hash};
     for (size_t s = 0; s < 2; s++) {
-        struct error error = {0};
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
-        assert_non_null(record);
+        struct run_record *record = must(run_record_load(pair.paths[s], hashes[s], false, hear()));
         for (uint32_t a = 0; a < 3; a++) {
             static const double shares[] = {0.5, 0.9, 0.95, 0.99, 0.999};
             for (size_t q = 0; q < 5; q++) {
@@ -319,10 +302,8 @@ CASE(company_and_causes_are_what_pairwise_counting_gives)
     size_t counted[2][16] = {{0}};
     double jobs[2] = {0}, execution[2] = {0};
     for (size_t s = 0; s < 2; s++) {
-        struct error error = {0};
         OWNED(arena_home_free)
-        struct run_record *record = run_record_load(pair.paths[s], hashes[s], false, &error);
-        assert_non_null(record);
+        struct run_record *record = must(run_record_load(pair.paths[s], hashes[s], false, hear()));
         for (size_t i = 0; i < record->batch_count; i++) {
             const struct batch_row *row = &record->batches[i];
             const long others = lround(others_of(record, i));
@@ -352,8 +333,7 @@ CASE(the_interval_holds_the_truth_as_often_as_it_says)
     const size_t count = trials(40);
     size_t held = 0;
     for (unsigned trial = 0; trial < count; trial++) {
-        char seed[16];
-        snprintf(seed, sizeof seed, "%u", trial + 1);
+        char *seed = formatted("%u", trial + 1);
         PAIR pair = pair_of(lone(NULL, "seed", seed), lone(NULL, "seed", seed), 1, 0.3, false);
         OWNED(compare_free) struct comparison *against = compare(&pair);
         const struct compare_figure *figure = &whole(&against->runs[0])->figures[COMPARE_EXECUTION];
@@ -408,9 +388,7 @@ CASE(what_a_replay_changes_may_differ)
 
 CASE(other_experiments_are_refused_by_the_first_key_that_differs)
 {
-    static const struct {
-        const char *key, *value, *says;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"slo.factor", "3", "slo.a.ms differs"},
         {"arrivals.rate_per_s", "6", "arrivals.rate_per_s differs"},
         {"platform.initial", "{\"f\":5}", "platform.initial.f differs"},
@@ -419,8 +397,8 @@ CASE(other_experiments_are_refused_by_the_first_key_that_differs)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         PAIR pair =
-            pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].value), 1, 0, false);
-        refused(&pair, cases[c].says);
+            pair_of(lone(NULL, NULL, NULL), lone(NULL, cases[c].key, cases[c].text), 1, 0, false);
+        refused(&pair, cases[c].words);
     }
 }
 
@@ -458,10 +436,8 @@ typedef bool print(const struct comparison *against, FILE *out, struct error *er
 
 static char *printed(const struct comparison *against, print *function)
 {
-    char *text = NULL;
-    struct error error = {0};
     MEMORY_STREAM(out, text);
-    assert_true(function(against, out, &error));
+    assert_true(function(against, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -489,8 +465,7 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
             commas += *at == ',';
         assert_int_equal(commas, 14);
     }
-    JSON *root = cJSON_Parse(object);
-    assert_non_null(root);
+    JSON *root = must(cJSON_Parse(object));
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(root, "gpu")));
     const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "runs"), 0);
     const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "all"), 0);
@@ -515,10 +490,9 @@ CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)
 
 static char *file_read(const char *path)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     char *text = NULL;
     size_t size = 0;
-    assert_non_null(file);
     assert_true(getdelim(&text, &size, '\0', file) > 0);
     assert_int_equal(fclose(file), 0);
     return text;
@@ -528,16 +502,15 @@ static char *file_read(const char *path)
 static void figure_make(const struct comparison *against, char **csv, char **svg)
 {
     char folder[] = "/tmp/esgsim-figure-XXXXXX";
-    struct error error = {0};
     assert_non_null(mkdtemp(folder));
     CLOSED(figure_list_clear) struct figure_list list = {.folder = folder};
-    assert_good(plot_compare(against, &list, &error), &error);
+    assert_good(plot_compare(against, &list, hear()));
     assert_int_equal(list.count, 1);
     assert_string_equal(list.figures[0].script, "simulated-against-real");
     *csv = file_read(list.figures[0].csv);
     *svg = NULL;
-    if (gnuplot_check(&error)) {
-        assert_good(plot_draw(&list, "svg", &error), &error);
+    if (gnuplot_check(hear())) {
+        assert_good(plot_draw(&list, "svg", hear()));
         *svg = file_read(list.figures[0].picture);
         unlink(list.figures[0].picture);
     }

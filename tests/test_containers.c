@@ -39,9 +39,8 @@ CASE(each_sample_is_drawn_with_its_probability)
 {
     static const double ms[KINDS] = {100, 250.5, 1000}, share[KINDS] = {0.25, 0.5, 0.25};
     size_t seen[KINDS] = {0};
-    RESULT result = {0};
     run_well(SERVED("'cold_start_ms':{'samples_ms':[100,250.5,1000,250.5]},", COLD, "4000"), NULL,
-             &log_a, &result);
+             &log_a, anew());
     assert_int_equal(log_a.request_count, STARTS);
     for (size_t r = 0; r < STARTS; r++) {
         size_t k = 0;
@@ -62,22 +61,16 @@ CASE(each_sample_is_drawn_with_its_probability)
 CASE(every_policy_meets_the_same_cold_starts)
 {
     const char *world = SERVED("'cold_start_ms':{'samples_ms':[1,2,3,4,5,6,7,8]},", COLD, "200");
-    struct simulation_result result;
-    run_well(world, NULL, &log_a, &result);
-    simulation_result_clear(&result);
-    run_well(world, policy_find("edf", NULL), &log_b, &result);
-    simulation_result_clear(&result);
+    run_well(world, NULL, &log_a, anew());
+    run_well(world, policy_find("edf", NULL), &log_b, anew());
     for (size_t r = 0; r < 200; r++)
         assert_int_equal(log_a.requests[r].cold_ns, log_b.requests[r].cold_ns);
 }
 
 CASE(one_sample_is_a_constant)
 {
-    struct simulation_result result;
-    run_well(SERVED("'cold_start_ms':{'samples_ms':[321.25]},", COLD, "50"), NULL, &log_a, &result);
-    simulation_result_clear(&result);
-    run_well(SERVED("'cold_start_ms':{'mean':321.25},", COLD, "50"), NULL, &log_b, &result);
-    simulation_result_clear(&result);
+    run_well(SERVED("'cold_start_ms':{'samples_ms':[321.25]},", COLD, "50"), NULL, &log_a, anew());
+    run_well(SERVED("'cold_start_ms':{'mean':321.25},", COLD, "50"), NULL, &log_b, anew());
     assert_same_rows(&log_a, &log_b);
 }
 
@@ -106,9 +99,8 @@ CASE(the_functions_file_overrides_the_profile)
         {PROFILED("{'samples_ms':[100,300]}", ENTRY("{'mean':70,'cv':0}")), "{'cv':0,'mean':70}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char wanted[128];
         EXPERIMENT *e = load(cases[i].text);
-        snprintf(wanted, sizeof wanted, "'cold_start_ms':%s", cases[i].found);
+        char *wanted = formatted("'cold_start_ms':%s", cases[i].found);
         assert_contains(e->resolved_json, json_requote(wanted));
     }
 }
@@ -162,14 +154,13 @@ CASE(counts_per_invoker_are_counts_times_the_invokers)
         {"{'per_invoker':0}", "0"},
     };
     static const char path[] = "workloads/experiments/strict-light.json";
-    struct error error = {0};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct experiment *e[2];
         for (size_t k = 0; k < 2; k++) {
             STRING *value = json_requote(strdup(same[i][k]));
             const struct override override = {"platform.initial", value};
-            e[k] = experiment_load(path, &override, 1, &error);
-            assert_good(e[k] != NULL, &error);
+            e[k] = experiment_load(path, &override, 1, hear());
+            assert_good(e[k] != NULL);
         }
         assert_string_equal(e[0]->hash, e[1]->hash);
         experiment_free(e[0]);
@@ -183,10 +174,8 @@ CASE(the_papers_settings_grow_with_the_cluster)
                                         "workloads/experiments/moderate-normal.json",
                                         "workloads/experiments/relaxed-heavy.json"};
     static const struct override many = {"cluster.invokers.0.count", "1000"};
-    struct error error = {0};
     for (size_t i = 0; i < 3; i++) {
-        EXPERIMENT *e = experiment_load(paths[i], &many, 1, &error);
-        assert_non_null(e);
+        EXPERIMENT *e = must(experiment_load(paths[i], &many, 1, hear()));
         for (size_t f = 0; f < e->workload.function_count; f++)
             assert_int_equal(e->platform.initial_counts[f], 5000);
     }
@@ -208,21 +197,17 @@ static bool look_decide(void *policy_state, struct platform *platform)
 
 CASE(each_invoker_holds_its_own)
 {
-    RESULT result = {0};
-    fifo = policy_find("fifo", NULL);
-    assert_non_null(fifo);
+    fifo = must(policy_find("fifo", NULL));
     struct policy look = *fifo;
     look.decide = look_decide;
     looked = false;
-    run_well(SERVED("", "'initial':{'per_invoker':{'f':4,'g':1}}", "5"), &look, NULL, &result);
+    run_well(SERVED("", "'initial':{'per_invoker':{'f':4,'g':1}}", "5"), &look, NULL, anew());
     assert_true(looked);
 }
 
 CASE(counts_that_cannot_be_are_refused)
 {
     const char *world = SERVED("", "'initial':'warm'", "5");
-    struct simulation_result result;
-    struct error error = {0};
     assert_text_refused(world, "platform.initial", "{'per_invoker':-1}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':1.5}", "initial.per_invoker: ");
     assert_text_refused(world, "platform.initial", "{'per_invoker':5592406}",
@@ -231,9 +216,9 @@ CASE(counts_that_cannot_be_are_refused)
                         "per_invoker.h: \"h\" is no function in use");
     assert_text_refused(world, "platform.initial", "{'per_invokers':1}", "is no function in use");
     /* 64 containers of f fill an invoker. */
-    assert_false(
-        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, &result, &error));
-    assert_input_error(&error, "memory holds only 192 of 195");
+    assert_bad_input(
+        run(SERVED("", "'initial':{'per_invoker':{'f':65}}", "5"), NULL, NULL, anew(), hear()),
+        "memory holds only 192 of 195");
 }
 
 /* A function may have the name of the key. */

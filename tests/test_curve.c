@@ -1,14 +1,11 @@
 /* Curves over a swept key: where each ends, by hand and by a direct reading of the definition; what
  * is printed; which pairs of a run's label are the key's. */
-#include <gsl/gsl_rng.h>
 
 #include "results/report/curve.h"
 #include "results/store/run_label.h"
 #include "tests/suite.h"
 
 OWNER(arena_destroy, struct arena)
-
-OWNER(gsl_rng_free, gsl_rng)
 
 enum { RUNS_MOST = 400 };
 
@@ -21,8 +18,7 @@ struct made {
 
 static struct made *made_create(void)
 {
-    struct made *made = calloc(1, sizeof *made);
-    assert_non_null(made);
+    struct made *made = must(calloc(1, sizeof *made));
     made->results.path = (char *)"made-up.h5";
     made->results.runs = made->runs;
     return made;
@@ -64,9 +60,8 @@ OWNER(made_free, struct made)
 static void add_pair(struct made *made, const char *policy, double factor, double load, double hit,
                      double spread)
 {
-    char label[128];
-    snprintf(label, sizeof label, "setting=mig slo.factor=%g arrivals.load=%g policy.name=%s",
-             factor, load, policy);
+    char *label = formatted("setting=mig slo.factor=%g arrivals.load=%g policy.name=%s", factor,
+                            load, policy);
     made_add(made, "mig", policy, label, 1, hit - spread);
     made_add(made, "mig", policy, label, 2, hit + spread);
 }
@@ -133,8 +128,7 @@ CASE(with_one_seed_the_value_alone_is_compared)
 {
     OWNED(made_free) struct made *made = made_create();
     for (int i = 1; i <= 3; i++) {
-        char label[64];
-        snprintf(label, sizeof label, "arrivals.load=%d policy.name=fifo", i);
+        char *label = formatted("arrivals.load=%d policy.name=fifo", i);
         made_add(made, "", "fifo", label, 1, i < 3 ? 0.95 : 0.94);
     }
     made_build(made);
@@ -147,8 +141,7 @@ CASE(with_one_seed_the_value_alone_is_compared)
  * value up to v the limit is below the interval. */
 CASE(the_end_is_that_of_the_definition)
 {
-    OWNED(gsl_rng_free) gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    assert_non_null(random);
+    gsl_rng *random = must(seeded(0));
     for (int trial = 0; trial < 200; trial++) {
         OWNED(made_free) struct made *made = made_create();
         const size_t values = 3 + gsl_rng_uniform_int(random, 5);
@@ -157,8 +150,7 @@ CASE(the_end_is_that_of_the_definition)
         for (size_t v = 1; v <= values; v++) {
             const double base = 0.9 + 0.08 * gsl_rng_uniform(random);
             double hits[4], mean = 0, square = 0;
-            char label[64];
-            snprintf(label, sizeof label, "arrivals.load=%g policy.name=x", 0.1 * (double)v);
+            char *label = formatted("arrivals.load=%g policy.name=x", 0.1 * (double)v);
             for (int s = 0; s < 4; s++) {
                 hits[s] = base + 0.02 * gsl_rng_uniform(random);
                 mean += hits[s] / 4;
@@ -185,18 +177,16 @@ CASE(the_end_is_that_of_the_definition)
 CASE(a_parameter_of_a_policy_can_be_followed)
 {
     OWNED(made_free) struct made *made = made_create();
-    struct error error = {0};
     for (int k = 1; k <= 3; k++)
         for (int g = 1; g <= 2; g++) {
-            char label[128];
-            snprintf(label, sizeof label,
-                     "policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
+            char *label =
+                formatted("policy.name=esg policy.params.k=%d policy.params.group=%d", k, g);
             made_add(made, "", "esg", label, 1, k <= 2 || g == 1 ? 0.96 : 0.5);
         }
     made_build(made);
     assert_null(made->report->curves);
     const struct curve_request request = {"policy.params.k", CURVE_METRIC, CURVE_AT_LEAST, false};
-    assert_true(report_follow(made->report, &request, &error));
+    assert_true(report_follow(made->report, &request, hear()));
     const struct curve_panel *panel = &made->report->curves->groups[0].panels[0];
     assert_int_equal(panel->line_count, 2);
     assert_sustained(panel, "esg group=1", "≥ 3");
@@ -206,9 +196,8 @@ CASE(a_parameter_of_a_policy_can_be_followed)
 CASE(another_metric_and_limit_can_be_asked_for)
 {
     OWNED(made_free) struct made *made = some();
-    struct error error = {0};
     const struct curve_request request = {"arrivals.load", "cost_per_request_usd", 0.00096, false};
-    assert_true(report_follow(made->report, &request, &error));
+    assert_true(report_follow(made->report, &request, hear()));
     assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
 }
@@ -216,9 +205,8 @@ CASE(another_metric_and_limit_can_be_asked_for)
 CASE(a_metric_that_reports_compute_is_followed_as_any_other)
 {
     OWNED(made_free) struct made *made = some();
-    struct error error = {0};
     const struct curve_request request = {"arrivals.load", "late_rate", 0.04, true};
-    assert_true(report_follow(made->report, &request, &error));
+    assert_true(report_follow(made->report, &request, hear()));
     assert_sustained(&made->report->curves->groups[0].panels[0], "good", "≥ 0.6");
     assert_sustained(&made->report->curves->groups[0].panels[0], "falls", "< 0.2");
 }
@@ -237,9 +225,8 @@ CASE(what_cannot_be_followed_is_told)
     OWNED(made_free) struct made *made = some();
     const struct curves *before = made->report->curves;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct error error = {0};
-        assert_false(report_follow(made->report, &faults[i].request, &error));
-        assert_input_error(&error, faults[i].fragment);
+        assert_bad_input(report_follow(made->report, &faults[i].request, hear()),
+                         faults[i].fragment);
         assert_ptr_equal(made->report->curves, before);
     }
 }
@@ -247,14 +234,13 @@ CASE(what_cannot_be_followed_is_told)
 CASE(two_loads_are_no_curve_unless_asked_for)
 {
     OWNED(made_free) struct made *made = made_create();
-    struct error error = {0};
     made_add(made, "", "fifo", "arrivals.load=1", 1, 0.99);
     made_add(made, "", "fifo", "arrivals.load=2", 1, 0.99);
     made_add(made, "", "fifo", "arrivals.load=high", 1, 0.99);
     made_build(made);
     assert_null(made->report->curves);
     const struct curve_request request = {"arrivals.load", CURVE_METRIC, CURVE_AT_LEAST, false};
-    assert_true(report_follow(made->report, &request, &error));
+    assert_true(report_follow(made->report, &request, hear()));
     assert_int_equal(made->report->curves->groups[0].panels[0].value_count, 2);
 }
 
@@ -264,11 +250,9 @@ typedef bool print_function(const struct report *, FILE *, struct error *);
 
 static char *printed(const struct made *made, print_function *print)
 {
-    char *text = NULL;
-    struct error error = {0};
     assert_int_equal(setenv("ESGSIM_WIDTH", "160", 1), 0); /* no table is cut */
     MEMORY_STREAM(out, text);
-    assert_true(print(made->report, out, &error));
+    assert_true(print(made->report, out, hear()));
     fclose(out);
     return text;
 }
@@ -325,10 +309,8 @@ CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_o
     static const double jct[] = {1, 2, 4, 7};
     struct training_summary_row trainings[8] = {0};
     OWNED(made_free) struct made *made = made_create();
-    struct error error = {0};
     for (size_t i = 0; i < 8; i++) {
-        char label[64];
-        snprintf(label, sizeof label, "training.arrivals.per_hour=%zu policy.name=sjf", i / 2 + 1);
+        char *label = formatted("training.arrivals.per_hour=%zu policy.name=sjf", i / 2 + 1);
         made_add(made, "", "sjf", label, i % 2 + 1, 0);
         memcpy(trainings[i].hash, made->runs[i].hash, sizeof trainings[i].hash);
         const double spread = i / 2 == 2 ? 0.1 : 0.01; /* half-width: 12.7 x spread */
@@ -351,7 +333,7 @@ CASE(trainings_are_followed_by_their_completion_time_with_no_limit_or_an_upper_o
     assert_null(strstr(text, "_sustained"));
     free(text);
     const struct curve_request most = {"training.arrivals.per_hour", NULL, 4.5 * 3600, true};
-    assert_true(report_follow(made->report, &most, &error));
+    assert_true(report_follow(made->report, &most, hear()));
     assert_sustained(&made->report->curves->groups[0].panels[0], "sjf", "2");
     text = printed(made, report_text);
     assert_contains(text, "sustained with mean JCT h of at most 4.5\n");

@@ -1,6 +1,5 @@
 /* Dilu: the search on the authors' measurements; placement, shares and scaling against brute force;
  * the policy against what the platform holds. */
-#include <gsl/gsl_rng.h>
 
 #include "sched/dilu/dilu_internal.h"
 #include "sched/policy_instances.h"
@@ -57,10 +56,9 @@ static bool search_all(const struct dilu_grid *grid, double bound, struct dilu_p
 /* The 60 points of a model. */
 static struct dilu_grid measured(const char *model, struct dilu_point points[MODEL_POINTS])
 {
-    FILE *file = fopen("traces/profiles/raw/dilu/dilu_all.csv", "r");
+    FILE *file = must(fopen("traces/profiles/raw/dilu/dilu_all.csv", "r"));
     char line[256];
     size_t found = 0;
-    assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
         char *rest = line;
         if (strcmp(strsep(&rest, ","), model) != 0)
@@ -350,9 +348,8 @@ static const struct dilu_lazy_rule paper_rule = {.window = 40, .out = 20, .in = 
 
 CASE(one_more_after_twenty_of_forty_samples_and_one_less_after_thirty)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_window window;
-    dilu_window_init(&window, &arena, 40);
+    dilu_window_init(&window, suite_arena(), 40);
     for (int i = 0; i < 19; i++)
         dilu_window_add(&window, 11);
     assert_int_equal(dilu_lazy(&window, &paper_rule, 10, 5, 2), 0);
@@ -630,8 +627,7 @@ static const struct policy *watched(bool hasty)
     memset(counts, 0, sizeof counts);
     free(parameters);
     const size_t count = keys_count(policy.parameters) + 1;
-    parameters = calloc(count, sizeof *parameters);
-    assert_non_null(parameters);
+    parameters = must(calloc(count, sizeof *parameters));
     memcpy(parameters, policy.parameters, count * sizeof *parameters);
     for (size_t i = 0; i + 1 < count; i++)
         if (hasty &&
@@ -653,8 +649,7 @@ CASE(no_world_is_overcommitted_and_all_are_served)
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
-        char json[WORLD_BYTES];
-        world_random(json, world, world % 3 == 0);
+        char *json = world_random(world, world % 3 == 0);
         world_serve_all(json, watched(world >= WORLDS / 2), variant->key, variant->number, NULL);
     }
     assert_true(seen.looks > 1000 && seen.together > 500);
@@ -666,8 +661,7 @@ CASE(gpus_in_slices_or_held_whole_keep_their_shares)
 {
     seen = (struct seen){.fixed = true};
     for (uint64_t world = 0; world < 8; world++) {
-        char json[WORLD_BYTES];
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         if (world < 4)
             world_exclusive(json);
         else
@@ -681,8 +675,7 @@ CASE(functions_without_room_are_served_in_the_end)
 {
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
-        char json[WORLD_BYTES];
-        world_scarce(json, world);
+        char *json = world_scarce(world);
         if (world % 2 == 0)
             world_exclusive(json);
         world_serve_all(json, watched(world % 3 == 0), "routing", world % 4 == 1, NULL);
@@ -712,13 +705,10 @@ static const char only_f[] = "a: a=f", both[] = "a: a=g b=f(a) c=g(a)",
 static void run_world(struct world world, struct log *log, const struct policy *policy,
                       const char *key, double value)
 {
-    char json[WORLD_BYTES];
-    RESULT result = {0};
     world.platform = strchr(world.applications, 'g') == NULL
                          ? "'interference':false,'initial':{'f':4}"
                          : "'interference':false,'initial':{'f':4,'g':4}";
-    world_build(json, &world);
-    run_well_with(json, policy, key, value, log, &result);
+    run_well_with(world_build(&world), policy, key, value, log, anew());
 }
 
 static void run_lone(const char *applications, double gap_ms, unsigned count, struct log *log,
@@ -749,16 +739,15 @@ static double execution_ms(const struct log *log, uint32_t stage)
 
 CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(only_f, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    run_lone(only_f, 100, 40, log, watched(false), "vertical", 1);
-    assert_true(fabs(execution_ms(log, 0) - 20) < 0.01);
-    run_lone(both, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
-    assert_true(fabs(execution_ms(log, 2) - 20) < 0.01);
+    run_lone(only_f, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    run_lone(only_f, 100, 40, &rows, watched(false), "vertical", 1);
+    assert_true(fabs(execution_ms(&rows, 0) - 20) < 0.01);
+    run_lone(both, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - 20) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 2) - 20) < 0.01);
     assert_true(seen.listed == 2 && seen.ins == 0);
     assert_true(seen.together > 0);
 }
@@ -766,11 +755,10 @@ CASE(a_lone_instance_runs_at_its_limit_and_two_at_their_requests)
 /* f: alone, the idle g cut, at its limit. g: f has just worked, so at the request. */
 CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 {
-    struct log *log = log_one();
     seen = (struct seen){0};
-    run_lone(one_by_one, 100, 40, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - 20) < 0.01);
+    run_lone(one_by_one, 100, 40, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - 20) < 0.01);
     /* f's limit and g's request exceed the GPU: f is reduced whenever g works. */
     assert_true(seen.cut > 0 && seen.raised > 0);
 }
@@ -778,16 +766,15 @@ CASE(an_idle_neighbour_gives_way_and_one_that_just_worked_does_not)
 /* 50 ms of g's time, a quarter of its work, at its request; the rest at its limit. */
 CASE(who_has_been_idle_for_fifty_milliseconds_no_longer_counts)
 {
-    struct log *log = log_one();
     struct world world = lone;
     world.functions[1].latency_ms = "[[200,150]]";
     world.applications = one_by_one;
     world.every_ms[0] = world.every_ms[1] = 500;
     world.requests = 20;
     world.slo_ms = 1000;
-    run_world(world, log, watched(false), NULL, 0);
-    assert_true(fabs(execution_ms(log, 0) - 15) < 0.01);
-    assert_true(fabs(execution_ms(log, 1) - (50 + 0.75 * 150)) < 0.1);
+    run_world(world, &rows, watched(false), NULL, 0);
+    assert_true(fabs(execution_ms(&rows, 0) - 15) < 0.01);
+    assert_true(fabs(execution_ms(&rows, 1) - (50 + 0.75 * 150)) < 0.1);
 }
 
 /* When the number of instances changed. */
@@ -811,29 +798,24 @@ static bool growth_decide(void *state, struct platform *platform)
 /* 66.7 jobs/s at the limit and 50 at the request, which is what counts: 62.5 are more. */
 CASE(one_more_only_after_twenty_seconds_above_capacity)
 {
-    struct log *log = log_one();
     struct policy policy = *watched(false);
     policy.decide = growth_decide;
     memset(&grown, 0, sizeof grown);
-    run_lone(only_f, 16, 1800, log, &policy, NULL, 0);
+    run_lone(only_f, 16, 1800, &rows, &policy, NULL, 0);
     assert_int_equal(grown.most, 2);
     const double after = sim_to_s(grown.second - grown.first_job);
     assert_true(after > 19.9 && after < 20.1);
     /* 47.6/s are within what one can do. */
     memset(&grown, 0, sizeof grown);
-    run_lone(only_f, 21, 1800, log, &policy, NULL, 0);
+    run_lone(only_f, 21, 1800, &rows, &policy, NULL, 0);
     assert_int_equal(grown.most, 1);
 }
 
 CASE(samples_fewer_than_asked_for_are_refused)
 {
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    struct simulation_result result = {0};
-    struct error error = {0};
-    world_random(json, 1, true);
-    assert_false(run_with(json, policy_find("dilu", NULL), "window", 10, log, &result, &error));
-    assert_input_error(&error, "window");
+    char *json = world_random(1, true);
+    assert_bad_input(run_with(json, policy_find("dilu", NULL), "window", 10, &rows, anew(), hear()),
+                     "window");
 }
 
 SUITE("dilu")

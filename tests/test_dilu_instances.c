@@ -14,7 +14,6 @@ static const char *const schemes[SCHEMES] = {
 
 static struct lease_row leases[JOBS]; /* by instance */
 static size_t lease_count;
-static struct simulation_result result;
 
 static bool keep_lease(void *context, const struct lease_row *row, struct error *error)
 {
@@ -30,22 +29,18 @@ static bool try_run(unsigned invokers, const char *policy, const struct policy *
                     struct error *error)
 {
     const struct recorder recorder = {.lease = keep_lease};
-    char json[1024];
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'count': %u, 'vcpus': 8, 'memory_mb': 65536, 'gpus': "
         "[{'model': 'A100', 'sharing': 'mps', 'units': 100, 'memory_mb': 40960, 'count': 4}]}]}, "
         "'training': {'arrivals': {'process': 'trace', 'file': '%s'}}, 'policy': %s, 'seed': 1}",
         invokers, trace_path, policy);
-    simulation_result_clear(&result);
     lease_count = 0;
-    return run_recorded(json, own, NULL, 0, &recorder, &result, error);
+    return run_recorded(json, own, NULL, 0, &recorder, anew(), error);
 }
 
 static void simulate(unsigned invokers, const char *policy)
 {
-    struct error error = {0};
-    assert_good(try_run(invokers, policy, NULL, &error), &error);
+    assert_good(try_run(invokers, policy, NULL, hear()));
 }
 
 /* ---- Against the pool ------------------------------------------------------------------------ */
@@ -56,8 +51,7 @@ static void trace_write(const struct event *events, size_t count)
     static const char *const types[] = {
         [DILU_INFERENCE] = "inference", [DILU_LLM] = "llm-inference", [DILU_TRAINING] = "training"};
     static struct dilu_job jobs[JOBS];
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(trace_path, "w"));
     for (size_t e = 0; e < count; e++) {
         const struct event *event = &events[e];
         if (event->start)
@@ -145,12 +139,9 @@ CASE(the_platform_places_as_the_pool_does)
     for (placements_open(&lines); placements_next(&lines, &size, events, &count); sets++) {
         trace_write(events, count);
         for (int s = 0; s < SCHEMES; s++) {
-            char policy[96];
             struct expected expected;
             double theirs = 0, most = 0;
-            snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {'scheme': '%s'}}",
-                     schemes[s]);
-            simulate(1000, policy);
+            simulate(1000, formatted("{'name': 'dilu', 'params': {'scheme': '%s'}}", schemes[s]));
             compare(events, count, (enum dilu_scheme)s, &expected);
             const struct training_measures *measures = result.training;
             assert_int_equal(measures->gpus_active_max, expected.most);
@@ -234,13 +225,10 @@ CASE(an_instance_without_room_waits)
 /* What never ends keeps the GPU, so that what waits for it can never start. */
 CASE(waiting_for_what_never_ends_fails)
 {
-    struct error error = {0};
     trace_is(LINE("00", "start", "t", "training", "4", "0.8", "0.9", "10, 10, 10, 10")
                  LINE("01", "start", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10")
                      LINE("07", "delete", "u", "training", "4", "0.3", "0.9", "10, 10, 10, 10"));
-    assert_false(try_run(1, "{'name': 'dilu'}", NULL, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_contains(error.message, "trainings wait");
+    assert_bad_run(try_run(1, "{'name': 'dilu'}", NULL, hear()), "trainings wait");
 }
 
 static struct training_grant parts[2];
@@ -274,7 +262,6 @@ CASE(a_wrong_split_is_refused)
         {false, {20480, 10240}, "gives training 0 2 GPUs, and its gang is 1"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         trace_is(cases[c].llm
                      ? LINE("00", "start", "m", "llm-inference", "1", "0.5", "0.9", "30")
                            LINE("05", "delete", "m", "llm-inference", "1", "0.5", "0.9", "30")
@@ -283,12 +270,12 @@ CASE(a_wrong_split_is_refused)
         for (uint32_t g = 0; g < 2; g++)
             parts[g] = (struct training_grant){
                 .gpu = g, .share = 50, .quota = 100, .gpu_memory_mb = cases[c].memory_mb[g]};
-        const bool good = try_run(1, "{'name': 'fifo'}", &splitting, &error);
+        const bool good = try_run(1, "{'name': 'fifo'}", &splitting, hear());
         assert_int_equal(good, *cases[c].message == '\0');
         if (good)
             assert_int_equal(leases[0].gpus, 2);
-        else if (strstr(error.message, cases[c].message) == NULL)
-            fail_msg("\"%s\" is not in \"%s\"", cases[c].message, error.message);
+        else if (strstr(heard.message, cases[c].message) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", cases[c].message, heard.message);
     }
 }
 

@@ -93,11 +93,10 @@ CASE(the_pool_stays_within_its_bounds)
     for (unsigned s = 0; s < SCHEMES; s++) {
         CLOSED(arena_clear) struct arena arena = {0};
         struct dilu_pool pool;
-        struct random_stream random;
         uint32_t running[256];
         size_t count = 0;
         unsigned refused = 0;
-        random_stream_open(&random, 6, RANDOM_TEST, s, 0);
+        RANDOM_STREAM(random, 6, RANDOM_TEST, s, 0);
         dilu_pool_init(&pool, &arena, &rules[s], 10, 4, 40);
         for (int step = 0; step < 3000; step++) {
             if (count == 256 || (count > 0 && random_uniform(&random) < 0.4)) {
@@ -140,7 +139,6 @@ CASE(the_pool_stays_within_its_bounds)
  * still has room and a better score. */
 CASE(a_function_follows_the_training_that_it_runs_beside)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct dilu_pool pool;
     const struct dilu_job gang = {
         .kind = DILU_TRAINING, .gpus = 2, .request = 0.4, .limit = 0.6, .memory = 10};
@@ -148,7 +146,7 @@ CASE(a_function_follows_the_training_that_it_runs_beside)
         .function = 7, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
     const struct dilu_job other = {
         .function = 8, .gpus = 1, .request = 0.2, .limit = 0.3, .memory = 5};
-    dilu_pool_init(&pool, &arena, &rules[DILU_WHOLE], 2, 4, 40);
+    dilu_pool_init(&pool, suite_arena(), &rules[DILU_WHOLE], 2, 4, 40);
     (void)dilu_pool_start(&pool, &gang);
     uint32_t instance = dilu_pool_start(&pool, &own);
     assert_int_equal(pool.placed[instance].gpus[0], 0);

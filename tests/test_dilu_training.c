@@ -1,7 +1,6 @@
 /* Dilu with trainings: the controller of shares against the authors' program, and the policy on the
  * platform. */
 #include "sched/dilu/trainings.h"
-#include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/suite.h"
@@ -131,7 +130,6 @@ enum { ROWS = 1 << 16 };
 static struct training_result_row trained[64];
 static struct lease_row leases[ROWS];
 static size_t trained_count, lease_count;
-static struct simulation_result result;
 
 KEEPER(keep_training, training_result_row, trained, trained_count)
 
@@ -148,8 +146,7 @@ static bool try_run(const char *json, struct error *error)
 
 static void simulate(const char *json)
 {
-    struct error error = {0};
-    assert_good(try_run(json, &error), &error);
+    assert_good(try_run(json, hear()));
 }
 
 static const char one_gpu[] =
@@ -260,8 +257,7 @@ static const char *const bursts_beside = BURSTS("");
 
 static void hit_rates(const char *requests, const char *trace, const char *params, double *rates)
 {
-    char policy[128];
-    snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {%s}}", params);
+    char *policy = formatted("{'name': 'dilu', 'params': {%s}}", params);
     simulate(world(4, four_gpus, trace, requests, policy));
     assert_int_equal(result.application_count, 4);
     for (size_t f = 0; f < 4; f++)
@@ -299,7 +295,7 @@ CASE(shares_on_the_platform_stay_within_limits)
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
     static const double shares[4][2] = {{0.9, 0.6}, {0.9, 0.6}, {0.5, 0.3}, {1, 1}};
     for (unsigned i = 0; i < 12; i++) {
-        char trace[1024], policy[128];
+        char trace[1024];
         char *at = trace;
         double arrival = 0;
         RANDOM_STREAM(random, i, RANDOM_TEST, 8, 0);
@@ -309,8 +305,7 @@ CASE(shares_on_the_platform_stay_within_limits)
                           arrival, 1 + (unsigned)(random_uniform(&random) * 40),
                           1U << (unsigned)(random_uniform(&random) * 3));
         }
-        snprintf(policy, sizeof policy, "{'name': 'dilu', 'params': {'scheme': '%s'}}",
-                 schemes[i % 4]);
+        char *policy = formatted("{'name': 'dilu', 'params': {'scheme': '%s'}}", schemes[i % 4]);
         simulate(world(4, four_gpus, trace,
                        REQUESTS(FOUR, "{'process': 'poisson', 'rate_per_s': 60}", "3000"), policy));
         assert_int_equal(trained_count, 12);
@@ -350,8 +345,7 @@ static double excess_beside(const char *model, double exponent)
     static const char requests[] =
         REQUESTS(FUNCTION("ssd"), "{'process': 'closed', 'users': 1, 'think_ms': 0.01}", "2000");
     static const char policy[] = "{'name': 'dilu', 'params': {'scheme': 'infless-r'}}";
-    char trace[64];
-    snprintf(trace, sizeof trace, "0,%s,0,1000,1\n", model);
+    char *trace = formatted("0,%s,0,1000,1\n", model);
     simulate(world(1, one_gpu, NULL, requests, policy));
     const double alone = result.overall.exec_ms_mean;
     share_exponent = exponent;
@@ -382,9 +376,8 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
 {
     static const char *const schemes[] = {"dilu", "infless-l", "infless-r", "exclusive"};
     for (size_t i = 0; i < 4; i++) {
-        char policy[160];
-        snprintf(policy, sizeof policy,
-                 "{'name': 'dilu', 'params': {'scheme': '%s', 'training_vcpus': 32}}", schemes[i]);
+        char *policy = formatted(
+            "{'name': 'dilu', 'params': {'scheme': '%s', 'training_vcpus': 32}}", schemes[i]);
         simulate(
             world(3, four_gpus, "0,b,0,60,1\n1,b,0,60,1\n2,b,0,60,1\n3,b,0,60,1\n", "", policy));
         for (size_t t = 0; t < 4; t++)
@@ -395,11 +388,10 @@ CASE(trainings_go_on_where_a_node_has_no_vcpus_left)
 CASE(bad_input_is_refused)
 {
     static const char mig[] = "{'model': 'A100', 'sharing': 'mig', 'units': 7, 'memory_mb': 40960}";
-    struct error error = {0};
-    assert_false(try_run(world(1, mig, "0,a,0,10,1\n", "", "{'name': 'dilu'}"), &error));
-    assert_contains(error.message, "under MPS");
-    assert_false(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{'name': 'dilu'}"), &error));
-    assert_contains(error.message, "on one invoker");
+    assert_bad_input(try_run(world(1, mig, "0,a,0,10,1\n", "", "{'name': 'dilu'}"), hear()),
+                     "under MPS");
+    assert_bad_input(try_run(world(2, four_gpus, "0,a,0,10,6\n", "", "{'name': 'dilu'}"), hear()),
+                     "on one invoker");
     simulate(world(2, four_gpus, "0,a,0,10,6\n", "",
                    "{'name': 'dilu', 'params': {'scheme': 'exclusive'}}"));
 }

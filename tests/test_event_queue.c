@@ -274,8 +274,7 @@ CASE(a_slot_whose_generations_are_used_up_is_laid_aside)
 
 CASE(more_than_two_to_the_24_pending_events_are_refused)
 {
-    OWNED(queue_destroy) struct event_queue *event_queue = queue_create(1 << 24);
-    assert_non_null(event_queue);
+    OWNED(queue_destroy) struct event_queue *event_queue = must(queue_create(1 << 24));
     for (uint32_t i = 0; i < 1u << 24; i++)
         if (event_queue_push(event_queue, i, 0, i) == 0)
             fail_msg("push %u of 2^24 was refused", (unsigned)i);

@@ -2,9 +2,8 @@
 #include <sys/stat.h>
 
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
-#include "tests/suite.h"
+#include "tests/fixture_simulation.h"
 #include "traces/profile/interference.h"
 #include "sim/base/json.h"
 #include "traces/profile/profile.h"
@@ -12,8 +11,6 @@
 #include "workloads/world/gpu_sharing.h"
 
 OWNER(cJSON_free, char)
-OWNER(experiment_free, struct experiment)
-OWNER(gsl_rng_free, gsl_rng)
 
 static const char plain[] =
     "{\"cluster\": {\"invokers\": [{\"count\": 2, \"vcpus\": 4, \"memory_mb\": 4096}]},"
@@ -46,20 +43,9 @@ static const char profiled[] =
 
 static struct experiment *parse(const char *text, const struct override *overrides, size_t count)
 {
-    struct error error = {0};
-    struct experiment *experiment = experiment_parse(text, "e.json", ".", overrides, count, &error);
-    assert_good(experiment != NULL, &error);
+    struct experiment *experiment =
+        must(experiment_parse(text, "e.json", ".", overrides, count, hear()));
     return experiment;
-}
-
-static void assert_refused(const char *text, const char *key, const char *value,
-                           const char *fragment)
-{
-    struct error error = {0};
-    struct override override = {key, value};
-    struct experiment *experiment = experiment_parse(text, "e.json", ".", &override, 1, &error);
-    assert_null(experiment);
-    assert_input_error(&error, fragment);
 }
 
 #define assert_close(a, b) assert_relative(a, b, 1e-12)
@@ -98,7 +84,7 @@ CASE(a_time_counts_the_requests_that_arrive_in_it)
     assert_int_equal(e->requests, 601);
     assert_int_equal(e->warmup_requests, 120);
     assert_string_equal(e->resolved_json, same->resolved_json);
-    assert_refused(plain, "measured_s", "-1", "measured_s");
+    assert_text_refused(plain, "measured_s", "-1", "measured_s");
 }
 
 CASE(service_functions_have_one_configuration_and_their_mean)
@@ -175,13 +161,14 @@ CASE(the_cluster_decides_which_configurations_run)
      * batch 4 needs 300. */
     assert_int_equal(configurations_with(gpu, "mig"), 8);
     assert_int_equal(configurations_with("cluster.invokers.0.gpus.0.memory_mb", "200"), 8);
-    assert_refused(profiled, "cluster.invokers.0.gpus.0.memory_mb", "149",
-                   "none of its 16 configurations can run on this cluster: no GPU that allows");
-    assert_refused(profiled, "cluster.invokers.0.gpus", "[]", "no GPU of these invokers");
-    assert_refused(profiled, "slo.reference.vgpu", "6", "is a configuration of no function");
-    assert_refused(profiled, "slo.reference.vgpus", "1", "did you mean \"vgpu\"");
-    assert_refused(profiled, "cluster.invokers.0.gpus.0.units", "8",
-                   "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
+    assert_text_refused(
+        profiled, "cluster.invokers.0.gpus.0.memory_mb", "149",
+        "none of its 16 configurations can run on this cluster: no GPU that allows");
+    assert_text_refused(profiled, "cluster.invokers.0.gpus", "[]", "no GPU of these invokers");
+    assert_text_refused(profiled, "slo.reference.vgpu", "6", "is a configuration of no function");
+    assert_text_refused(profiled, "slo.reference.vgpus", "1", "did you mean \"vgpu\"");
+    assert_text_refused(profiled, "cluster.invokers.0.gpus.0.units", "8",
+                        "slices a GPU in 7 units, the cluster's invokers[0].gpus[0].units is 8");
 }
 
 CASE(a_functions_file_goes_before_the_profile)
@@ -202,12 +189,12 @@ CASE(a_functions_file_goes_before_the_profile)
     assert_int_equal(net->configurations[1].vgpu, 2);
     assert_true(net->configurations[1].time < 40 * SIM_MS &&
                 net->configurations[1].time > 20 * SIM_MS);
-    assert_refused(profiled, "functions",
-                   "[{\"name\": \"net\", \"configurations\": {\"batch\": [1, 5]}}]",
-                   "functions[0].configurations.batch[1]: is 5, must lie within 1..4");
-    assert_refused(profiled, "functions",
-                   "[{\"name\": \"net\", \"configurations\": {\"batch\": [4]}}]",
-                   "no configuration of batch 1");
+    assert_text_refused(profiled, "functions",
+                        "[{\"name\": \"net\", \"configurations\": {\"batch\": [1, 5]}}]",
+                        "functions[0].configurations.batch[1]: is 5, must lie within 1..4");
+    assert_text_refused(profiled, "functions",
+                        "[{\"name\": \"net\", \"configurations\": {\"batch\": [4]}}]",
+                        "no configuration of batch 1");
 }
 
 CASE(mig_offers_the_slices_of_nvidias_table)
@@ -244,10 +231,8 @@ CASE(the_papers_settings_are_read_as_published)
                     {"workloads/experiments/moderate-normal.json", 1.0, 20, 33.6},
                     {"workloads/experiments/relaxed-heavy.json", 1.2, 10, 16.8}};
     for (size_t i = 0; i < 3; i++) {
-        struct error error = {0};
         OWNED(experiment_free)
-        struct experiment *e = experiment_load(settings[i].path, NULL, 0, &error);
-        assert_good(e != NULL, &error);
+        struct experiment *e = must(experiment_load(settings[i].path, NULL, 0, hear()));
         assert_int_equal(e->workload.application_count, 4);
         assert_int_equal(e->workload.function_count, 6);
         assert_int_equal(e->workload.cluster.invoker_count, 16);
@@ -366,8 +351,7 @@ static void assert_same_dag(const struct random_dag *dag, const struct applicati
 
 CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 7);
+    gsl_rng *rng = seeded(7);
     char text[8192];
     for (size_t round = 0; round < trials(200); round++) {
         struct random_dag dag;
@@ -382,14 +366,12 @@ CASE(stages_in_any_order_become_the_same_graph_in_topological_order)
 
 CASE(overrides_reach_into_files_arrays_and_new_objects)
 {
-    struct error error = {0};
     struct override overrides[] = {
         {"cluster.price.vcpu_hour_usd", "1.5"}, {"applications.0.weight", "5"},
         {"platform.noise.cv", "0.25"},          {"policy.params.method", "frontier"},
         {"slo.image-classification.ms", "123"}, {"seed", "42"}};
     struct experiment *e =
-        experiment_load("workloads/experiments/strict-light.json", overrides, 6, &error);
-    assert_good(e != NULL, &error);
+        must(experiment_load("workloads/experiments/strict-light.json", overrides, 6, hear()));
     assert_close(e->workload.cluster.vcpu_hour_usd, 1.5);
     assert_close(e->workload.applications[0].weight, 5.0 / 8);
     assert_close(e->platform.noise_cv, 0.25);
@@ -426,25 +408,26 @@ CASE(names_hold_no_control_characters)
                                        "cluster.invokers.0.gpus.0.model"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const char *text = strncmp(keys[i], "cluster", 7) == 0 ? profiled : plain;
-        assert_refused(text, keys[i], "a\nb", "\"a\\nb\" holds a control character");
-        assert_refused(text, keys[i], "\"a\\u009bb\"", "\\xc2\\x9bb\" holds a control character");
+        assert_text_refused(text, keys[i], "a\nb", "\"a\\nb\" holds a control character");
+        assert_text_refused(text, keys[i], "\"a\\u009bb\"",
+                            "\\xc2\\x9bb\" holds a control character");
     }
-    struct error error = {0};
-    assert_null(experiment_parse(plain, "a\nb.json", ".", NULL, 0, &error));
-    assert_contains(error.message, "the file's name holds control characters");
+    assert_bad_input(experiment_parse(plain, "a\nb.json", ".", NULL, 0, hear()),
+                     "the file's name holds control characters");
 }
 
 CASE(faulty_overrides_are_told)
 {
-    assert_refused(plain, "a..b", "1", "\"a..b\" is no dotted key");
-    assert_refused(plain, "", "1", "is no dotted key");
-    assert_refused(plain, "requests.x", "1", "requests: is neither an object nor an array");
-    assert_refused(plain, "applications.1.name", "x", "\"1\" is no entry of this array of 1");
-    assert_refused(plain, "applications.x.name", "x", "\"x\" is no entry");
-    assert_refused(plain, "polcy.name", "x", "did you mean \"policy\"?");
-    assert_refused(plain, "requests", "many", "requests: must be a whole number, is a string");
-    assert_refused(plain, "policy.name.x", "1", "policy.name: file \"fifo\" does not exist");
-    assert_refused(plain, "cluster", "none.json", "cluster: file \"none.json\" does not exist");
+    assert_text_refused(plain, "a..b", "1", "\"a..b\" is no dotted key");
+    assert_text_refused(plain, "", "1", "is no dotted key");
+    assert_text_refused(plain, "requests.x", "1", "requests: is neither an object nor an array");
+    assert_text_refused(plain, "applications.1.name", "x", "\"1\" is no entry of this array of 1");
+    assert_text_refused(plain, "applications.x.name", "x", "\"x\" is no entry");
+    assert_text_refused(plain, "polcy.name", "x", "did you mean \"policy\"?");
+    assert_text_refused(plain, "requests", "many", "requests: must be a whole number, is a string");
+    assert_text_refused(plain, "policy.name.x", "1", "policy.name: file \"fifo\" does not exist");
+    assert_text_refused(plain, "cluster", "none.json",
+                        "cluster: file \"none.json\" does not exist");
 }
 
 /* ---- Identity -------------------------------------------------------------------------------- */
@@ -465,8 +448,7 @@ static void shuffle_members(gsl_rng *rng, cJSON *node)
 
 CASE(the_hash_does_not_depend_on_key_order_or_white_space)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 11);
+    gsl_rng *rng = seeded(11);
     static const char *const texts[] = {plain, profiled};
     for (size_t round = 0; round < trials(200); round++) {
         const char *text = texts[round % 2];
@@ -546,18 +528,17 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
         write_text(path[i + 1], text);
         cJSON_Delete(parts[i]);
     }
-    struct error error = {0};
-    assert_null(experiment_load(path[3], NULL, 0, &error));
-    assert_contains(error.message, "cluster: file \"cluster.json\" does not exist");
+    assert_bad_input(experiment_load(path[3], NULL, 0, hear()),
+                     "cluster: file \"cluster.json\" does not exist");
     assert_int_equal(setenv("ESGSIM_DATA", path[0], 1), 0);
-    OWNED(experiment_free) struct experiment *split = experiment_load(path[3], NULL, 0, &error);
-    assert_good(split != NULL, &error);
+    OWNED(experiment_free)
+    struct experiment *split = must(experiment_load(path[3], NULL, 0, hear()));
     OWNED(experiment_free) struct experiment *whole = parse(plain, NULL, 0);
     assert_string_equal(split->hash, whole->hash);
     /* A fault is told with the file to mend. */
     write_text(path[1], "{\"invokers\": [{\"vcpus\": 0, \"memory_mb\": 1}]}");
-    assert_null(experiment_load(path[3], NULL, 0, &error));
-    assert_contains(error.message, "parts/cluster.json: invokers[0].vcpus: is 0");
+    assert_bad_input(experiment_load(path[3], NULL, 0, hear()),
+                     "parts/cluster.json: invokers[0].vcpus: is 0");
     assert_int_equal(unsetenv("ESGSIM_DATA"), 0);
     for (int i = 3; i > 0; i--)
         assert_int_equal(unlink(path[i]), 0);
@@ -569,28 +550,22 @@ CASE(the_hash_does_not_depend_on_where_files_lie)
 
 CASE(every_malformed_file_of_the_corpus_is_refused_in_one_line)
 {
-    struct error fault = {0};
     size_t files = 0;
-    STRING *table = json_read_text("tests/corpus/loaders.md", NULL, &fault);
-    assert_non_null(table);
+    STRING *table = must(json_read_text("tests/corpus/loaders.md", NULL, hear()));
     char *rest = NULL;
     for (char *line = strtok_r(table, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
         char name[128];
         char fragment[256];
-        char path[160];
-        struct error error = {0};
         if (sscanf(line, "| %127[^ |] | %255[^\n]", name, fragment) != 2 ||
             strchr(name, '/') == NULL)
             continue;
         fragment[strlen(fragment) - 2] = '\0'; /* " |" */
-        snprintf(path, sizeof path, "tests/corpus/%s", name);
-        if (input_check(path, &(struct input_found){0}, &error))
+        char *path = formatted("tests/corpus/%s", name);
+        if (input_check(path, &(struct input_found){0}, hear()))
             fail_msg("%s is accepted", path);
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, fragment) == NULL || strstr(error.message, name) == NULL ||
-            strchr(error.message, '\n') != NULL)
-            fail_msg("%s: \"%s\" lacks \"%s\"", path, error.message, fragment);
+        assert_input_error(fragment);
+        assert_contains(heard.message, name);
         files++;
     }
     assert_true(files >= 45);
@@ -604,18 +579,15 @@ CASE(an_experiment_cut_off_anywhere_or_short_of_any_part_is_refused)
         size_t length = strlen(texts[t]);
         STRING *text = strdup(texts[t]);
         for (size_t cut = 0; cut < length; cut++) {
-            struct error error = {0};
             memcpy(text, texts[t], length);
             text[cut] = '\0';
-            assert_null(experiment_parse(text, "e.json", ".", NULL, 0, &error));
-            assert_int_equal(error.kind, ERROR_INPUT);
+            assert_bad_input(experiment_parse(text, "e.json", ".", NULL, 0, hear()), "");
             /* One character changed: refused or read, never a crash. */
             memcpy(text, texts[t], length);
             text[cut] = "0]}\"-x"[cut % 6];
-            error = (struct error){0};
             OWNED(experiment_free)
-            struct experiment *e = experiment_parse(text, "e.json", ".", NULL, 0, &error);
-            assert_true(e != NULL || error.kind == ERROR_INPUT);
+            struct experiment *e = experiment_parse(text, "e.json", ".", NULL, 0, hear());
+            assert_true(e != NULL || heard.kind == ERROR_INPUT);
         }
     }
 }

@@ -59,23 +59,19 @@ static void temporary(char path[64], const char *text)
 /* Runs `json` into a results file of its own. */
 static void record(const char *json, const struct policy *policy, struct recorded *recorded)
 {
-    struct error error = {0};
     EXPERIMENT *experiment = load(json);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     temporary(recorded->path, "");
-    struct store *store = store_create(recorded->path, &error);
-    assert_non_null(store);
-    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
+    struct store *store = must(store_create(recorded->path, hear()));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    RESULT result = {0};
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
-                &error);
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(store_finish(store, &error));
-    recorded->results = results_load(recorded->path, &error);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(store_finish(store, hear()));
+    recorded->results = results_load(recorded->path, hear());
     assert_non_null(recorded->results);
     recorded->record =
-        run_record_load(recorded->path, recorded->results->runs[0].hash, false, &error);
+        run_record_load(recorded->path, recorded->results->runs[0].hash, false, hear());
 }
 
 static void recorded_clear(struct recorded *recorded)
@@ -88,25 +84,26 @@ static void recorded_clear(struct recorded *recorded)
 /* `change` edits the world; NULL: nothing. */
 static void record_changed(const char *level, void (*change)(char *json), struct recorded *recorded)
 {
-    char trace[64], json[WORLD_BYTES], more[64];
+    char trace[64];
     temporary(trace, "time_ms,application\n0,pair\n10,pair\n20,pair\n");
-    snprintf(more, sizeof more, "'policy':{'name':'fifo'},'record':'%s'", level);
-    world_build(json, &(struct world){.name = "by-hand",
-                                      .vcpus = 2,
-                                      .memory_mb = 9000,
-                                      .units = 2,
-                                      .gpu_memory_mb = 1000,
-                                      .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
-                                                    {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
-                                      .interference = 0.5,
-                                      .input_bytes = 1000,
-                                      .applications = "pair: a=f b=g(a)",
-                                      .trace = trace,
-                                      .slo_ms = 300,
-                                      .platform = "'initial':{'f':1,'g':1},'decision_cost':"
-                                                  "{'model':'fixed','ms':1}",
-                                      .more = more,
-                                      .requests = 3});
+    char *more = formatted("'policy':{'name':'fifo'},'record':'%s'", level);
+    char *json =
+        world_build(&(struct world){.name = "by-hand",
+                                    .vcpus = 2,
+                                    .memory_mb = 9000,
+                                    .units = 2,
+                                    .gpu_memory_mb = 1000,
+                                    .functions = {{"f", "1", "1", "1", "[[100]]", 0, 300, 0.5},
+                                                  {"g", "1", "1", "1", "[[60]]", 0, 200, 0.5}},
+                                    .interference = 0.5,
+                                    .input_bytes = 1000,
+                                    .applications = "pair: a=f b=g(a)",
+                                    .trace = trace,
+                                    .slo_ms = 300,
+                                    .platform = "'initial':{'f':1,'g':1},'decision_cost':"
+                                                "{'model':'fixed','ms':1}",
+                                    .more = more,
+                                    .requests = 3});
     if (change != NULL)
         change(json);
     record(json, &by_hand, recorded);
@@ -137,10 +134,8 @@ CASE(a_request_that_waited_for_room_is_told_to_the_nanosecond)
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
     assert_non_null(recorded.record);
-    struct error error = {0};
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     assert_int_equal(told->stage_count, 2);
     const sim_time_t *a = told->stages[0].time.parts, *b = told->stages[1].time.parts;
     assert_ms(a[PART_vcpus], 81);
@@ -174,11 +169,9 @@ static void add_a_faster_gpu(char *json)
 CASE(room_on_a_gpu_of_another_kind_is_no_room)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
-    struct error error = {0};
     record_changed("all", add_a_faster_gpu, &recorded);
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     assert_ms(told->stages[0].time.parts[PART_vcpus], 81);
     assert_ms(total(&told->stages[0].time), 182);
     arena_home_free(told);
@@ -188,10 +181,8 @@ CASE(a_cold_start_and_a_slowed_execution_are_told_apart)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    struct error error = {0};
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 1, &error);
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 1, hear()));
     const sim_time_t *a = told->stages[0].time.parts;
     assert_ms(a[PART_deciding], 1);
     assert_ms(a[PART_cold], 300);
@@ -211,13 +202,10 @@ CASE(the_words_are_those_of_the_golden_file)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     for (uint64_t request = 0; request < 3; request++) {
-        struct error error = {0};
         struct explanation *told =
-            explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
-        assert_non_null(told);
+            must(explanation_build(&recorded.results->runs[0], recorded.record, request, hear()));
         explanation_text(told, out);
         arena_home_free(told);
     }
@@ -239,10 +227,8 @@ CASE(the_chart_holds_the_same_times)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    struct error error = {0};
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
-    assert_non_null(told);
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
     struct chart chart;
     explanation_chart(told, &chart);
     assert_int_equal(chart.row_count, 2);
@@ -264,13 +250,10 @@ CASE(the_json_holds_the_same_figures)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    struct error error = {0};
     struct explanation *told =
-        explanation_build(&recorded.results->runs[0], recorded.record, 2, &error);
-    assert_non_null(told);
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
-    assert_true(explanation_json(told, out, &error));
+        must(explanation_build(&recorded.results->runs[0], recorded.record, 2, hear()));
+    OWNED_STREAM(out, text);
+    assert_true(explanation_json(told, out, hear()));
     fclose(out);
     JSON *root = cJSON_Parse(text);
     const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
@@ -286,14 +269,12 @@ CASE(the_latest_are_listed_first)
 {
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    struct error error = {0};
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     const struct summary_row *run = &recorded.results->runs[0];
-    assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, &error));
-    assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, &error));
-    assert_false(explanation_worst(run, recorded.record, "pear", 9, false, out, &error));
-    assert_input_error(&error, "pair");
+    assert_true(explanation_worst(run, recorded.record, "pair", 2, false, out, hear()));
+    assert_true(explanation_worst(run, recorded.record, NULL, 9, true, out, hear()));
+    assert_bad_input(explanation_worst(run, recorded.record, "pear", 9, false, out, hear()),
+                     "pair");
     fclose(out);
     assert_contains(text, "request 1 of pair: 168.500 ms late, after 468.500 ms; most: cold start "
                           "300.000 ms (64.0 %)\nrequest 2 of pair: 10.500 ms late, after 310.500 "
@@ -312,19 +293,17 @@ CASE(a_file_that_lacks_what_it_takes_says_what_to_do)
         CLOSED(recorded_clear) struct recorded recorded = {0};
         record_by_hand(levels[i], &recorded);
         assert_null(recorded.record);
-        struct error error = {0};
-        assert_null(run_record_load(recorded.path, recorded.results->runs[0].hash, false, &error));
-        assert_input_error(&error, levels[i]);
-        assert_contains(error.message, "--set record=all");
+        assert_bad_input(
+            run_record_load(recorded.path, recorded.results->runs[0].hash, false, hear()),
+            levels[i]);
+        assert_contains(heard.message, "--set record=all");
     }
     CLOSED(recorded_clear) struct recorded recorded = {0};
     record_by_hand("all", &recorded);
-    struct error error = {0};
-    assert_null(explanation_build(&recorded.results->runs[0], recorded.record, 3, &error));
-    assert_contains(error.message, "no request 3");
-    error = (struct error){0};
-    assert_null(run_record_load(recorded.path, "0123456789abcdef", false, &error));
-    assert_contains(error.message, "0123456789abcdef");
+    assert_bad_input(explanation_build(&recorded.results->runs[0], recorded.record, 3, hear()),
+                     "no request 3");
+    assert_bad_input(run_record_load(recorded.path, "0123456789abcdef", false, hear()),
+                     "0123456789abcdef");
 }
 
 /* ---- Any world ------------------------------------------------------------------------------- */
@@ -371,17 +350,14 @@ CASE(in_any_world_the_parts_add_up_to_latency_and_cost)
 {
     static const char *const policies[] = {"esg", "infless", "clockwork", "fifo", "fast-gshare"};
     for (uint64_t number = 0; number < 5; number++) {
-        char json[WORLD_BYTES];
-        world_random(json, number, false);
+        char *json = world_random(number, false);
         world_replace(json, "'seed':", "'record':'all','seed':");
-        struct error error = {0};
         CLOSED(recorded_clear) struct recorded recorded = {0};
-        record(json, policy_find(policies[number], &error), &recorded);
+        record(json, policy_find(policies[number], hear()), &recorded);
         assert_non_null(recorded.record);
         for (uint64_t request = 0; request < 400; request += 3) {
-            struct explanation *told =
-                explanation_build(&recorded.results->runs[0], recorded.record, request, &error);
-            assert_non_null(told);
+            struct explanation *told = must(
+                explanation_build(&recorded.results->runs[0], recorded.record, request, hear()));
             check_told(told);
             arena_home_free(told);
         }

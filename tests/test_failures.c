@@ -5,7 +5,6 @@
 
 #include "tests/fixture_trace.h"
 #include "tests/worlds.h"
-#include "workloads/training/training_plan.h"
 
 enum { OUTAGES_MAX = 40000, TRAININGS_MAX = 64 };
 
@@ -15,35 +14,29 @@ static struct {
     struct training_result_row trainings[TRAININGS_MAX];
     size_t outage_count, training_count;
     sim_time_t leased[TRAININGS_MAX], restarts[TRAININGS_MAX], saves[TRAININGS_MAX];
-} rows;
+} kept;
 
 static bool row_lease(void *context, const struct lease_row *row, struct error *error)
 {
-    rows.leased[row->training] += row->until_ns - row->from_ns;
-    rows.restarts[row->training] += row->restart_ns;
-    rows.saves[row->training] += row->save_ns;
+    kept.leased[row->training] += row->until_ns - row->from_ns;
+    kept.restarts[row->training] += row->restart_ns;
+    kept.saves[row->training] += row->save_ns;
     return true;
 }
 
-KEEPER(row_outage, outage_row, rows.outages, rows.outage_count)
+KEEPER(row_outage, outage_row, kept.outages, kept.outage_count)
 
-KEEPER(row_training, training_result_row, rows.trainings, rows.training_count)
+KEEPER(row_training, training_result_row, kept.trainings, kept.training_count)
 
 #define NEAR(a, b, within) assert_true(fabs((a) - (b)) <= (within))
 
 /* Runs the experiment under its policy; the caller clears the result. */
 static void run_failing(const char *json, struct simulation_result *result)
 {
-    EXPERIMENT *experiment = load(json);
-    struct error error = {0};
-    double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
     const struct recorder recorder = {
         .outage = row_outage, .training = row_training, .lease = row_lease};
-    memset(&rows, 0, sizeof rows);
-    if (policy == NULL ||
-        !simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
-        fail_msg("%s", error.message);
+    memset(&kept, 0, sizeof kept);
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, result, hear()));
 }
 
 /* An experiment with the trainings of `trace` on invokers of one GPU. */
@@ -73,23 +66,21 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
 {
     enum { PIECES = 20000 };
     const double m = 1000, r = 100, c = 300;
-    char trace[64];
-    RESULT result = {0};
-    (void)snprintf(trace, sizeof trace, "0,a,0,%.0f,1\n", PIECES * c);
+    char *trace = formatted("0,a,0,%.0f,1\n", PIECES * c);
     run_failing(world_of(trace, 1, ", 'restart': 'none', 'checkpoint_s': 300",
                          "'mtbf_s': 1000, 'mttr_s': 100"),
-                &result);
+                anew());
     double lost = 0, down = 0;
     size_t hit = 0;
-    for (size_t i = 0; i < rows.outage_count; i++) {
-        hit += rows.outages[i].trainings;
-        lost += sim_to_s(rows.outages[i].lost_ns);
-        down += sim_to_s(rows.outages[i].until_ns - rows.outages[i].from_ns);
-        NEAR(rows.outages[i].lost_gpu_s, sim_to_s(rows.outages[i].lost_ns), 1e-9);
+    for (size_t i = 0; i < kept.outage_count; i++) {
+        hit += kept.outages[i].trainings;
+        lost += sim_to_s(kept.outages[i].lost_ns);
+        down += sim_to_s(kept.outages[i].until_ns - kept.outages[i].from_ns);
+        NEAR(kept.outages[i].lost_gpu_s, sim_to_s(kept.outages[i].lost_ns), 1e-9);
     }
-    const double n = (double)rows.outage_count, end = sim_to_s(rows.trainings[0].finish_ns);
+    const double n = (double)kept.outage_count, end = sim_to_s(kept.trainings[0].finish_ns);
     assert_true(n > 5000);
-    assert_int_equal(hit, rows.outage_count); /* it runs whenever the invoker is up */
+    assert_int_equal(hit, kept.outage_count); /* it runs whenever the invoker is up */
     print_message("lost %.1f s, %.1f expected; unavailable %.4f, %.4f expected\n", lost / n,
                   m - c / expm1(c / m), down / end, r / (m + r));
     NEAR(lost / n, m - c / expm1(c / m), 4 * c / 2 / sqrt(n));
@@ -100,7 +91,6 @@ CASE(availability_lost_work_and_completion_are_those_of_renewal_theory)
 /* A request of s seconds is lost if its invoker fails meanwhile: with probability 1 - e^(-s/m). */
 CASE(a_request_survives_with_the_probability_of_its_service)
 {
-    RESULT result = {0};
     run_failing(json_requote((char[]){
                     "{'cluster': {'invokers': [{'count': 40, 'vcpus': 1, 'memory_mb': "
                     "64000}]}, 'applications': [{'name': 'one', 'stages': [{'name': 's', "
@@ -110,11 +100,11 @@ CASE(a_request_survives_with_the_probability_of_its_service)
                     "'poisson', 'rate_per_s': 4}, 'slo': {'ms': 4000}, 'platform': "
                     "{'failures': {'mtbf_s': 20, 'mttr_s': 1}}, 'policy': {'name': 'fifo'}, "
                     "'requests': 20000, 'warmup_requests': 0}"}),
-                &result);
+                anew());
     const double n = (double)result.overall.requests, p = -expm1(-2.0 / 20);
     double lost = 0;
-    for (size_t i = 0; i < rows.outage_count; i++)
-        lost += (double)rows.outages[i].requests;
+    for (size_t i = 0; i < kept.outage_count; i++)
+        lost += (double)kept.outages[i].requests;
     print_message("%.0f of %.0f requests lost, %.0f expected\n", lost, n, n * p);
     NEAR(lost, n * p, 4 * sqrt(n * p * (1 - p)));
     assert_true(lost == (double)result.overall.dropped);
@@ -274,28 +264,26 @@ static void model_draw(struct model *model, struct random_stream *stream, char *
 
 CASE(trainings_lose_what_an_independent_computation_says)
 {
-    struct random_stream stream;
     unsigned hits = 0;
-    random_stream_open(&stream, 1, RANDOM_TEST, 31, 0);
+    RANDOM_STREAM(stream, 1, RANDOM_TEST, 31, 0);
     for (unsigned i = 0; i < 300; i++) {
-        char trace[1024], outages[4096], rules[128];
+        char trace[1024], outages[4096];
         struct model model;
-        RESULT result = {0};
         model_draw(&model, &stream, trace, outages);
-        (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'checkpoint_s': %g",
-                       model.whole ? "whole" : "fluid", sim_to_s(model.checkpoint));
-        run_failing(world_of(trace, model.gpus, rules, outages), &result);
+        char *rules = formatted(", 'progress': '%s', 'checkpoint_s': %g",
+                                model.whole ? "whole" : "fluid", sim_to_s(model.checkpoint));
+        run_failing(world_of(trace, model.gpus, rules, outages), anew());
         while (model_step(&model))
             ;
         sim_time_t lost = 0;
-        for (size_t o = 0; o < rows.outage_count; o++) {
-            lost += rows.outages[o].lost_ns;
-            hits += (unsigned)rows.outages[o].trainings;
+        for (size_t o = 0; o < kept.outage_count; o++) {
+            lost += kept.outages[o].lost_ns;
+            hits += (unsigned)kept.outages[o].trainings;
         }
         for (unsigned j = 0; j < model.jobs; j++)
-            if (rows.trainings[j].finish_ns != model.job[j].finish)
+            if (kept.trainings[j].finish_ns != model.job[j].finish)
                 fail_msg("case %u: training %u ends at %.9f s, not %.9f s", i, j,
-                         sim_to_s(rows.trainings[j].finish_ns), sim_to_s(model.job[j].finish));
+                         sim_to_s(kept.trainings[j].finish_ns), sim_to_s(model.job[j].finish));
         if (lost != model.lost)
             fail_msg("case %u: %.9f s lost, not %.9f s", i, sim_to_s(lost), sim_to_s(model.lost));
     }
@@ -312,7 +300,6 @@ CASE(every_policy_of_requests_survives)
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++)
         for (unsigned seed = 1; seed <= 4; seed++) {
             char json[WORLD_BYTES] = "", key[64];
-            RESULT result = {0};
             uint64_t lost = 0;
             world_add(json, "%s", diamond);
             world_replace(json, "'prewarm':'none'",
@@ -320,10 +307,10 @@ CASE(every_policy_of_requests_survives)
                                         : "'failures':{'outages':[[0,1,2],[1,1.5,4],[0,5,6]]}");
             (void)snprintf(key, sizeof key, "'seed':%u,'policy':{'name':'%s'}", seed, policy->name);
             world_replace(json, "'seed':3", key);
-            run_failing(json, &result);
-            for (size_t i = 0; i < rows.outage_count; i++)
-                lost += rows.outages[i].requests;
-            assert_true(rows.outage_count > 0);
+            run_failing(json, anew());
+            for (size_t i = 0; i < kept.outage_count; i++)
+                lost += kept.outages[i].requests;
+            assert_true(kept.outage_count > 0);
             if (lost > result.overall.dropped)
                 fail_msg("%s: %" PRIu64 " requests lost, %" PRIu64 " dropped", policy->name, lost,
                          result.overall.dropped);
@@ -333,12 +320,12 @@ CASE(every_policy_of_requests_survives)
 /* Leases end when the gang is free, so they are the time with a gang, and have all restarts. */
 static void check_parts(const struct training_measures *measures)
 {
-    for (size_t t = 0; t < rows.training_count; t++) {
-        const struct training_result_row *row = &rows.trainings[t];
+    for (size_t t = 0; t < kept.training_count; t++) {
+        const struct training_result_row *row = &kept.trainings[t];
         const sim_time_t losses = row->restart_ns + row->save_ns + row->lost_ns + row->ends_ns;
-        assert_int_equal(rows.leased[t], row->held_ns);
-        assert_int_equal(rows.restarts[t], row->restart_ns);
-        assert_int_equal(rows.saves[t], row->save_ns);
+        assert_int_equal(kept.leased[t], row->held_ns);
+        assert_int_equal(kept.restarts[t], row->restart_ns);
+        assert_int_equal(kept.saves[t], row->save_ns);
         assert_true(row->restart_ns >= 0 && row->save_ns >= 0 && row->lost_ns >= 0 &&
                     row->ends_ns >= 0 && losses <= row->held_ns);
     }
@@ -349,15 +336,12 @@ static void check_parts(const struct training_measures *measures)
 /* Its timers go on meanwhile, more than a million, but the invokers are to come back. */
 CASE(a_scaler_waits_for_invokers_that_are_down_for_weeks)
 {
-    char json[WORLD_BYTES] = "";
-    RESULT result = {0};
-    struct error error = {0};
-    world_add(json, "%s", diamond);
+    char *json = world_copy(diamond);
     world_replace(json, "'prewarm':'none'",
                   "'sample_interval_s':1e5,"
                   "'failures':{'outages':[[0,0,1.1e6],[1,0,1.1e6]]}");
     world_replace(json, "'requests':800", "'requests':20");
-    assert_good(run(json, policy_find("dilu", NULL), NULL, &result, &error), &error);
+    assert_good(run(json, policy_find("dilu", NULL), NULL, anew(), hear()));
     assert_int_equal(result.overall.requests, 20);
 }
 
@@ -368,7 +352,6 @@ CASE(every_policy_of_trainings_survives)
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         for (unsigned seed = 1; seed <= 3; seed++) {
             char json[WORLD_BYTES] = "", rules[160], key[96];
-            RESULT result = {0};
             (void)snprintf(rules, sizeof rules,
                            ", 'checkpoint_s': 40, 'save_s': 3, 'progress': '%s'",
                            strcmp(policies[p], "synergy") == 0 ? "whole" : "fluid");
@@ -382,7 +365,7 @@ CASE(every_policy_of_trainings_survives)
             world_replace(json, "'memory_mb': 16384",
                           seed == 3 ? "'memory_mb': 16384, 'count': 4, 'speed': 3"
                                     : "'memory_mb': 16384, 'count': 4");
-            run_failing(json, &result);
+            run_failing(json, anew());
             check_parts(result.training);
         }
 }
@@ -393,30 +376,25 @@ CASE(every_policy_of_trainings_survives)
  */
 CASE(lost_work_and_the_rest_of_a_lease_are_no_effective_use)
 {
-    char json[WORLD_BYTES] = "";
-    RESULT result = {0};
-    world_add(json, "%s", world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
+    char *json = world_copy(world_of("0,a,0,10,1\n", 1, "", "'outages': [[0, 5, 6]]"));
     world_replace(json, "'restart_s': 7", "'restart_s': 3");
-    run_failing(json, &result);
+    run_failing(json, anew());
     assert_relative(result.training->gpu_effective, 10.0 / 19, 1e-12);
-    assert_int_equal(rows.trainings[0].lost_ns, 5 * SIM_S);
-    assert_int_equal(rows.trainings[0].restart_ns, 3 * SIM_S);
+    assert_int_equal(kept.trainings[0].lost_ns, 5 * SIM_S);
+    assert_int_equal(kept.trainings[0].restart_ns, 3 * SIM_S);
     check_parts(result.training);
-    simulation_result_clear(&result);
     json[0] = '\0';
     world_add(json, "%s",
               world_of("0,a,0,10,1\n", 1, ", 'progress': 'whole'", "'outages': [[0, 9000, 9001]]"));
     world_replace(json, "'name': 'fifo'", "'name': 'synergy'");
-    run_failing(json, &result);
+    run_failing(json, anew());
     assert_absolute(result.training->gpu_effective, 10.0 / 300, 0.001);
-    assert_int_equal(rows.trainings[0].ends_ns, 290 * SIM_S);
+    assert_int_equal(kept.trainings[0].ends_ns, 290 * SIM_S);
 }
 
 CASE(bad_failures_are_refused_by_key)
 {
-    static const struct {
-        const char *failures, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"'mtbf_s': 5", "\"mtbf_s\" and \"mttr_s\""},
         {"", "\"mtbf_s\" and \"mttr_s\""},
         {"'mtbf_s': 5, 'mttr_s': 1, 'outages': [[0, 1, 2]]", "or else \"outages\""},
@@ -427,12 +405,8 @@ CASE(bad_failures_are_refused_by_key)
         {"'mtbf_s': 0, 'mttr_s': 1", "platform.failures.mtbf_s"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
-        struct experiment *experiment = experiment_parse(
-            world_of("0,a,0,9,1\n", 2, "", cases[c].failures), "world.json", ".", NULL, 0, &error);
-        if (experiment != NULL || error.kind != ERROR_INPUT ||
-            strstr(error.message, cases[c].message) == NULL)
-            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : error.message);
+        const char *json = world_of("0,a,0,9,1\n", 2, "", cases[c].text);
+        assert_text_refused(json, NULL, NULL, cases[c].words);
     }
 }
 

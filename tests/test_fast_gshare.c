@@ -1,6 +1,5 @@
 /* FaST-GShare: rectangles, picks and rates against brute force; the policy against what the
  * platform holds. */
-#include <gsl/gsl_rng.h>
 
 #include "sched/fast_gshare/fast_gshare_internal.h"
 #include "sched/policy_instances.h"
@@ -172,10 +171,9 @@ CASE(the_free_list_is_that_of_brute_force_on_random_sequences)
  * only. */
 CASE(a_pod_goes_to_the_rectangle_that_it_fills_best)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct rectangles plane;
     struct rectangle_fit fit = {0};
-    rectangles_init(&plane, &arena, 100, 7);
+    rectangles_init(&plane, suite_arena(), 100, 7);
     assert_true(rectangles_place(&plane, (struct rectangle){0, 0, 60, 4}, 1));
     assert_int_equal(plane.free_count, 2);
     assert_true(rectangles_find(&plane, 40, 3, RECTANGLE_BEST_AREA, &fit));
@@ -282,20 +280,17 @@ CASE(the_scaler_picks_what_exhaustive_search_picks)
     size_t feasible = 0;
     size_t infeasible = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES];
         struct random_stream stream;
         gsl_rng *rng = stream_of(&stream, world, 2);
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         if (world % 3 == 0)
             world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':7");
         EXPERIMENT *experiment = load(json);
         const struct workload *workload = &experiment->workload;
         const uint32_t max_batch = 1 + pick(rng, 4);
-        struct error error = {0};
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, &error);
-        assert_non_null(planner);
+            must(planner_create(&arena, workload, max_batch, PLANNER_PROPORTIONAL, hear()));
         for (uint32_t f = 0; f < workload->function_count; f++) {
             const sim_time_t budget = (sim_time_t)(gsl_rng_uniform(rng) * 150e6);
             struct candidate candidates[4 * 4 * QUOTAS];
@@ -416,8 +411,8 @@ CASE(tokens_give_what_the_fluid_says)
             left -= request;
         }
         assert_true(tokens_fluid(4, pods, count, rates));
-        OWNED(tokens_destroy) struct tokens *tokens = tokens_create(4, pods, count, TOKENS_WINDOW);
-        assert_non_null(tokens);
+        OWNED(tokens_destroy)
+        struct tokens *tokens = must(tokens_create(4, pods, count, TOKENS_WINDOW));
         for (sim_time_t t = SIM_MS; t <= 2 * SIM_S; t += 5 * SIM_MS) {
             tokens_run(tokens, t);
             assert_true(tokens_load(tokens) <= 4);
@@ -441,8 +436,7 @@ CASE(tokens_give_what_the_fluid_says)
 CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 {
     const struct token_pod pods[] = {{7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}, {7, 0.2, 1}};
-    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, pods, 4, TOKENS_WINDOW);
-    assert_non_null(tokens);
+    OWNED(tokens_destroy) struct tokens *tokens = must(tokens_create(7, pods, 4, TOKENS_WINDOW));
     tokens_run(tokens, 4 * SIM_S);
     for (size_t i = 0; i < 4; i++)
         assert_true(fabs(sim_to_s(tokens_held(tokens, i)) - 1) < 0.01);
@@ -456,8 +450,7 @@ CASE(tokens_serve_the_least_served_and_leave_no_time_unused)
 CASE(a_pod_at_its_limit_waits_though_the_gpu_is_free)
 {
     const struct token_pod pod = {3, 0.4, 0.4};
-    OWNED(tokens_destroy) struct tokens *tokens = tokens_create(7, &pod, 1, TOKENS_WINDOW);
-    assert_non_null(tokens);
+    OWNED(tokens_destroy) struct tokens *tokens = must(tokens_create(7, &pod, 1, TOKENS_WINDOW));
     tokens_run(tokens, 4 * SIM_S);
     assert_true(fabs(sim_to_s(tokens_held(tokens, 0)) / 4 - 0.4) < 0.01);
     assert_true(tokens_used(tokens, 0) <= 16 * SIM_MS);
@@ -586,8 +579,7 @@ CASE(no_world_is_overcommitted_and_all_are_served)
     seen = (struct seen){0};
     for (uint64_t world = 0; world < WORLDS; world++) {
         const struct world_case *variant = &variants[world % (sizeof variants / sizeof *variants)];
-        char json[WORLD_BYTES];
-        world_random(json, world, world % 2 == 0);
+        char *json = world_random(world, world % 2 == 0);
         world_serve_all(json, watched(), variant->key, variant->number, NULL);
     }
     assert_true(seen.looks > 1000 && seen.pods > 1000 && seen.together > 100);
@@ -599,8 +591,7 @@ CASE(whole_gpus_have_no_time_quotas)
 {
     seen = (struct seen){.whole_only = true};
     for (uint64_t world = 0; world < 8; world++) {
-        char json[WORLD_BYTES];
-        world_random(json, world % 4, true);
+        char *json = world_random(world % 4, true);
         if (world < 4)
             world_exclusive(json);
         else
@@ -615,8 +606,7 @@ CASE(functions_without_room_are_served_in_the_end)
 {
     seen = (struct seen){0};
     for (uint64_t world = 0; world < 12; world++) {
-        char json[WORLD_BYTES];
-        world_scarce(json, world);
+        char *json = world_scarce(world);
         if (world % 2 == 0)
             world_exclusive(json);
         world_serve_all(json, watched(), "pool", world % 4 == 1, NULL);
@@ -666,11 +656,8 @@ CASE(pods_follow_the_rate_every_ten_seconds)
     static const struct {
         uint32_t pods, vgpu;
     } expected[] = {{2, 4}, {20, 2}};
-    struct log *log = log_one();
-    char json[WORLD_BYTES];
-    world_build(json, &steady);
+    char *json = world_build(&steady);
     for (size_t ties = 0; ties < 2; ties++) {
-        RESULT result = {0};
         struct policy policy = *policy_find("fast-gshare", NULL);
         struct key parameters[32];
         const size_t count = keys_count(policy.parameters) + 1;
@@ -682,12 +669,12 @@ CASE(pods_follow_the_rate_every_ten_seconds)
         policy.parameters = parameters;
         policy.decide = growth_decide;
         memset(&grown, 0, sizeof grown);
-        run_well_with(json, &policy, "backlog", 1, log, &result);
+        run_well_with(json, &policy, "backlog", 1, &rows, anew());
         assert_int_equal(grown.first, 1);
         assert_true(fabs(grown.rate - 200) < 0.5);
         assert_int_equal(grown.later, expected[ties].pods);
-        for (size_t i = 0; i < log->batch_count; i++)
-            assert_int_equal(log->batches[i].vgpu, expected[ties].vgpu);
+        for (size_t i = 0; i < rows.batch_count; i++)
+            assert_int_equal(rows.batches[i].vgpu, expected[ties].vgpu);
     }
 }
 

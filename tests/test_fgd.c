@@ -119,9 +119,8 @@ static void node_fill(struct fgd_node *node, struct fgd_gpu *gpus, const struct 
 
 CASE(f_and_the_gpu_of_the_best_score_equal_an_enumeration)
 {
-    struct random_stream random;
     unsigned shares = 0, gangs = 0, unlike = 0;
-    random_stream_open(&random, 7, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 7, RANDOM_TEST, 0, 0);
     for (int n = 0; n < NODES; n++) {
         struct pod pods[SHAPES];
         struct fragment_shape typical[SHAPES];
@@ -208,9 +207,7 @@ CASE(baselines_have_the_scores_of_their_formulas)
 
 static double allocated(const char *json)
 {
-    struct error error = {0};
-    RESULT result = {0};
-    assert_good(run_recorded(json, NULL, NULL, 0, NULL, &result, &error), &error);
+    assert_good(run_recorded(json, NULL, NULL, 0, NULL, anew(), hear()));
     return 100 * result.training->gpu_allocated;
 }
 
@@ -229,14 +226,11 @@ CASE(allocation_at_130_per_cent_is_as_the_authors_have_it)
  * or the platform would refuse a place. */
 CASE(places_are_free_after_an_end)
 {
-    struct error error = {0};
-    RESULT result = {0};
     assert_good(
         run_recorded("{'cluster': 'workloads/clusters/a100-1000x4.json', 'training': "
                      "{'arrivals': {'process': 'trace', 'file': "
                      "'traces/trainings/instances_100.txt.gz'}}, 'policy': {'name': 'fgd'}}",
-                     NULL, NULL, 0, NULL, &result, &error),
-        &error);
+                     NULL, NULL, 0, NULL, anew(), hear()));
     assert_in_range(result.training->gpus_active_max, 60, 78);
     assert_int_equal(result.training->finished, 70);
 }
@@ -283,15 +277,13 @@ CASE(ties_are_drawn_and_models_of_gpu_are_respected)
           pods);
     (void)fclose(pods);
     for (unsigned seed = 1; seed <= 8; seed++) {
-        struct error error = {0};
-        RESULT result = {0};
         EXPERIMENT *experiment = NULL;
         (void)snprintf(json, sizeof json,
                        "{'seed': %u, 'cluster': " ALL ", 'training': {'arrivals': {'process': "
                        "'trace', 'file': '%s'}}, 'policy': {'name': 'fgd', 'params': {'score': "
                        "'packing'}}}",
                        seed, path);
-        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
+        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
         experiment = load(json);
         const struct workload *workload = &experiment->workload;
         assert_string_equal(kinds_group_of(workload, taken[1])->gpus[0].model, "G3");
@@ -306,9 +298,7 @@ CASE(ties_are_drawn_and_models_of_gpu_are_respected)
 
 CASE(what_fgd_cannot_place_is_refused)
 {
-    static const struct {
-        const char *json, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
          "'workloads/models/muri-v100.json', 'arrivals': {'process': 'trace', 'file': "
          "'traces/trainings/muri_trace3.csv.gz'}}, 'policy': {'name': 'fgd'}}",
@@ -321,10 +311,8 @@ CASE(what_fgd_cannot_place_is_refused)
          "{'name': 'sjf'}}",
          "without a GPU"}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct error error = {0};
-        RESULT result = {0};
-        assert_false(run_recorded(cases[c].json, NULL, NULL, 0, NULL, &result, &error));
-        assert_input_error(&error, cases[c].message);
+        assert_bad_input(run_recorded(cases[c].text, NULL, NULL, 0, NULL, anew(), hear()),
+                         cases[c].words);
     }
 }
 

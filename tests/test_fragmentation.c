@@ -168,13 +168,10 @@ static void simulate(unsigned trial)
 {
     char path[] = "/tmp/esgsim-fragmentation-XXXXXX", json[4096];
     static char trace[TRAININGS * 64];
-    struct random_stream random;
-    struct error error = {0};
-    RESULT result = {0};
     const struct recorder recorder = {.lease = keep_lease, .training = keep_training};
     char *at = trace;
     double time = 5;
-    random_stream_open(&random, 42, RANDOM_TEST, trial, 0);
+    RANDOM_STREAM(random, 42, RANDOM_TEST, trial, 0);
     for (unsigned i = 0; i < TRAININGS; i++) {
         time += floor(9 * random_uniform(&random));
         kinds[i] = (uint32_t)(3 * random_uniform(&random));
@@ -195,8 +192,7 @@ static void simulate(unsigned trial)
     first_arrival = SIM_FOREVER;
     last_finish = 0;
     assert_good(
-        simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, &result, &error),
-        &error);
+        simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, anew(), hear()));
     unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;

@@ -109,13 +109,12 @@ static bool decide(char *text, unsigned *checks)
 CASE(the_prototypes_decisions_are_reproduced)
 {
     CLOSED(line_reader_close) struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
     unsigned cases = 0;
     unsigned placed = 0;
     unsigned checks = 0;
-    assert_true(line_reader_open(&lines, "tests/data/training/sjf_bsbf_decisions.txt.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+    assert_true(line_reader_open(&lines, "tests/data/training/sjf_bsbf_decisions.txt.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         placed += decide(line, &checks) ? 1 : 0;
         cases++;
     }
@@ -183,11 +182,10 @@ static void check_cluster(const struct gang_cluster *cluster, const struct resid
 CASE(arrivals_and_departures_keep_the_counts)
 {
     static const uint32_t gpus[] = {4, 8, 8, 2, 8};
-    CLOSED(arena_clear) struct arena arena = {0};
     struct gang_cluster cluster;
     struct resident residents[TRAININGS] = {0};
     RANDOM_STREAM(random, 4, RANDOM_TEST, 0, 0);
-    gang_cluster_open(&cluster, &arena, gpus, 5, 16000);
+    gang_cluster_open(&cluster, suite_arena(), gpus, 5, 16000);
     unsigned placed = 0;
     unsigned crossing = 0;
     for (int step = 0; step < 4000; step++) {

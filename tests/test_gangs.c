@@ -1,6 +1,5 @@
 /* Schedulers of gangs on the platform: Muri's simulator, queues simulated by hand, the closed form
  * of two trainings on one GPU, and random gangs under every policy. */
-#include "sched/policy_training.h"
 #include "sim/engine/random.h"
 #include "tests/fixture_trace.h"
 #include "tests/read_numbers.h"
@@ -23,11 +22,9 @@ static bool keep_row(void *context, const struct training_result_row *row, struc
 
 static void train(const char *json)
 {
-    struct error error = {0};
-    RESULT result = {0};
     const struct recorder recorder = {.training = keep_row};
     finished = 0;
-    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
+    assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
 }
 
 #define CLUSTER(nodes, gpus)                                                                       \
@@ -40,16 +37,13 @@ static void train(const char *json)
 CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
 {
     CLOSED(line_reader_close) struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
-    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
-        char json[2048];
+    assert_true(line_reader_open(&lines, "tests/data/training/muri_finishes.csv.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         assert_string_equal(next_word(&line), "trace3");
         const char *order = next_word(&line);
         const size_t count = (size_t)next_number(&line);
-        snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{" CLUSTER(
                 "8", "8") ", 'training': {'models': 'workloads/models/muri-v100.json', 'arrivals': "
                           "{'process': 'trace', 'file': 'traces/trainings/muri_trace3.csv.gz'}}, "
@@ -59,7 +53,7 @@ CASE(restarts_at_every_event_give_the_figures_of_muris_simulator)
         train(json);
         assert_int_equal(finished, count);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
+            assert_int_equal(line_reader_next(&lines, &line, hear()), LINE_READ);
             const size_t id = (size_t)next_number(&line);
             (void)next_number(&line);
             const double finish = next_number(&line);
@@ -84,15 +78,12 @@ static const char *training_rules = ""; /* further keys of "training" */
 static void run_specs(const struct spec *specs, size_t count, const char *cluster,
                       const char *policy)
 {
-    char json[4096];
-    FILE *file = fopen(trace_path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(trace_path, "w"));
     for (size_t i = 0; i < count; i++)
         assert_true(fprintf(file, "%zu,%c,%.9g,%u,%u\n", i, specs[i].model, specs[i].arrival_s,
                             specs[i].iterations, specs[i].gpus) > 0);
     assert_int_equal(fclose(file), 0);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{%s, 'training': {'models': {'name': 'm', 'models': {'a': {'iteration_s': 1, 'restart_s': "
         "7, 'gpu_memory_mb': 9000}, 'b': {'iteration_s': 1, 'restart_s': 3, 'gpu_memory_mb': "
         "9000}, 'c': {'iteration_s': 1, 'gpu_memory_mb': 20000, 'sub_batches': {'most': 8, "
@@ -248,10 +239,8 @@ CASE(the_defaults_are_the_named_systems)
 /* w is as fast as its vCPUs, up to its demand of 4; l needs one. */
 static void run_w_and_l(const char *trace, unsigned vcpus, const char *policy)
 {
-    char json[2048];
     trace_is(trace);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'vcpus': %u, 'memory_mb': 8192, 'gpus': [{'model': 'V100', "
         "'sharing': 'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': "
         "'m', 'vcpus': [1, 2, 3, 4], 'memory_gb': [1], 'base': {'vcpus': 4, 'memory_gb': 1}, "
@@ -342,7 +331,7 @@ static void draw_quartet(struct random_stream *random, struct quartet *all)
 
 static void run_quartet(const struct quartet *all, const char *accumulate)
 {
-    char json[4096], trace[256], models[1024];
+    char trace[256], models[1024];
     size_t line = 0, model = 0;
     for (size_t i = 0; i <= NEW; i++) {
         line += (size_t)snprintf(&trace[line], sizeof trace - line, "%zu,m%zu,%d,%.0f,1\n", i, i,
@@ -355,8 +344,7 @@ static void run_quartet(const struct quartet *all, const char *accumulate)
             all->fixed_mb);
     }
     trace_is(trace);
-    snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{" CLUSTER(
             "1",
             "3") ", 'policy': {'name': 'sjf-bsbf', 'params': {'accumulate': "
@@ -406,9 +394,8 @@ static unsigned search_quartet(const struct quartet *all, unsigned most, double 
 
 CASE(partner_and_sub_batch_are_the_best_of_all)
 {
-    struct random_stream random;
     unsigned splits = 0, waits = 0;
-    random_stream_open(&random, 23, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(random, 23, RANDOM_TEST, 0, 0);
     for (unsigned trial = 0; trial < 400; trial++) {
         const bool on = trial % 4 > 0;
         struct quartet all;
@@ -515,32 +502,20 @@ CASE(a_gang_that_never_fits_is_bad_input)
         {small_and_large, "sjf-bsbf", ", 'gpu_memory_mb': 9000", 2, "memory than the smallest GPU"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
-        struct error error = {0};
-        struct simulation_result result = {0};
-        double *values = NULL;
-        char trace[64];
-        snprintf(trace, sizeof trace, "3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus);
-        trace_is(trace);
-        snprintf(
-            json, sizeof json,
+        trace_is(formatted("3,a,0,5,1\n4,a,1,5,1\n9,b,2,5,%u\n", cases[c].gpus));
+        char *json = formatted(
             "{'cluster': {'invokers': [%s]}, 'training': {'models': {'name': 'm', 'models': {'a': "
             "{'iteration_s': 1, 'share': {'request': 0.1}}, 'b': {'iteration_s': 1%s, 'share': "
             "{'request': 0.3}}}, 'pairs': {'default': 'none'}}, 'arrivals': {'process': 'trace', "
             "'file': '%s', 'format': 'synergy'}}, 'policy': {'name': '%s'}}",
             cases[c].invokers, cases[c].models, trace_path, cases[c].policy);
-        EXPERIMENT *experiment = load(json);
-        const struct policy *policy = policy_resolve(experiment, &values, &error);
-        assert_non_null(policy);
-        const bool good = simulation_run(experiment, policy, values, NULL, NULL, &result, &error);
-        const char *expected = cases[c].message != NULL ? cases[c].message : "";
+        const bool good = run_recorded(json, NULL, NULL, 0, NULL, anew(), hear());
         if (good != (cases[c].message == NULL))
-            fail_msg("case %zu: %s", c, good ? "the run ends well" : error.message);
-        if (good)
-            simulation_result_clear(&result);
-        else if (error.kind != ERROR_INPUT || strstr(error.message, expected) == NULL ||
-                 strstr(error.message, "training: training 9 of /tmp/") == NULL)
-            fail_msg("case %zu: %s", c, error.message);
+            fail_msg("case %zu: %s", c, good ? "the run ends well" : heard.message);
+        if (!good) {
+            assert_input_error(cases[c].message);
+            assert_contains(heard.message, "training: training 9 of /tmp/");
+        }
     }
 }
 

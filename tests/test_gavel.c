@@ -104,8 +104,7 @@ CASE(what_the_least_leaves_goes_to_the_rest)
     static const double gpus[] = {1, 1};
     struct gavel_class classes[2] = {{.count = 2, .gpus = 1, .rates = {1, 0}},
                                      {.count = 1, .gpus = 1, .rates = {0, 1}}};
-    CLOSED(arena_clear) struct arena arena = {0};
-    gavel_share(&arena, false, classes, 2, gpus, 2);
+    gavel_share(suite_arena(), false, classes, 2, gpus, 2);
     assert_true(fabs(classes[0].shares[0] - 0.5) < 1e-9);
     assert_true(fabs(classes[1].shares[1] - 1) < 1e-9);
 }
@@ -117,18 +116,14 @@ CASE(what_the_least_leaves_goes_to_the_rest)
  * of stanford-futuredata/gavel at c4fa400). Of several optima their solver takes others. */
 CASE(completion_times_are_within_three_per_cent_of_the_authors)
 {
-    struct error error = {0};
-    RESULT result = {0};
-    assert_good(
-        run_recorded(
-            "{'cluster': {'invokers': [" NODES(36, "V100") ", " NODES(36, "P100") ", " NODES(
-                36, "K80") "]}, 'training': {'models': "
-                           "'workloads/models/gavel-gpus.json', 'arrivals': {'process': 'trace', "
-                           "'file': 'traces/trainings/gavel_s0_4ph_single.csv.gz'}, 'measured': "
-                           "[4000, 5000], 'stop': 'measured', 'restart': 'none'}, 'policy': "
-                           "{'name': 'gavel'}}",
-            NULL, NULL, 0, NULL, &result, &error),
-        &error);
+    assert_good(run_recorded(
+        "{'cluster': {'invokers': [" NODES(36, "V100") ", " NODES(36, "P100") ", " NODES(
+            36, "K80") "]}, 'training': {'models': "
+                       "'workloads/models/gavel-gpus.json', 'arrivals': {'process': 'trace', "
+                       "'file': 'traces/trainings/gavel_s0_4ph_single.csv.gz'}, 'measured': "
+                       "[4000, 5000], 'stop': 'measured', 'restart': 'none'}, 'policy': "
+                       "{'name': 'gavel'}}",
+        NULL, NULL, 0, NULL, anew(), hear()));
     print_message("%.3f h\n", result.training->jct_s_mean / 3600);
     assert_true(fabs(result.training->jct_s_mean / 3600 / 16.82 - 1) < 0.03);
 }
@@ -175,19 +170,15 @@ CASE(no_policy_gives_a_gpu_of_a_model_that_is_not_accepted)
     (void)fclose(trace);
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         const struct recorder recorder = {.lease = check_placed};
-        struct error error = {0};
-        RESULT result = {0};
         (void)snprintf(json, sizeof json, TYPED("%s", "%s"), path, policies[p]);
         leases = 0;
-        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, &result, &error), &error);
+        assert_good(run_recorded(json, NULL, NULL, 0, &recorder, anew(), hear()));
         assert_int_equal(result.training->finished, 64);
         assert_true(leases >= 64);
     }
-    struct error error = {0};
-    RESULT result = {0};
     (void)snprintf(json, sizeof json, TYPED("%s", "synergy"), path);
-    assert_false(run_recorded(json, NULL, NULL, 0, NULL, &result, &error));
-    assert_input_error(&error, "all GPUs must be alike");
+    assert_bad_input(run_recorded(json, NULL, NULL, 0, NULL, anew(), hear()),
+                     "all GPUs must be alike");
     unlink(path);
 }
 
@@ -209,27 +200,24 @@ static bool misplace(void *state, struct platform *platform)
 
 CASE(the_platform_refuses_other_models_and_too_large_gangs)
 {
-    static const struct {
-        const char *row, *message;
-    } cases[] = {{"0,1,a,9,B|C", "a GPU of a model that its gpu_types lack"},
-                 {"0,1,a,9,B|C", "it does not choose among models of GPU"},
-                 {"0,5,a,9,B", "needs 0 MB on each of 5 GPUs of its gpu_types, and 4 GPUs"}};
+    static const struct refusal cases[] = {
+        {"0,1,a,9,B|C", "a GPU of a model that its gpu_types lack"},
+        {"0,1,a,9,B|C", "it does not choose among models of GPU"},
+        {"0,5,a,9,B", "needs 0 MB on each of 5 GPUs of its gpu_types, and 4 GPUs"}};
     POLICY(wrong, .decide = misplace, .refuses_gang = refuse_nothing, .serves = SERVES_TRAININGS);
     POLICY(blind, .decide = misplace, .serves = SERVES_TRAININGS);
     for (unsigned c = 0; c < 3; c++) {
         char path[] = "/tmp/gavel-XXXXXX", json[2048];
         FILE *trace = fdopen(mkstemp(path), "w");
-        struct error error = {0};
-        RESULT result = {0};
-        fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].row);
+        fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].text);
         (void)fclose(trace);
         (void)snprintf(json, sizeof json, TYPED("%s", "fifo"), path);
         if (c < 2) {
             assert_false(
-                run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, &result, &error));
-            assert_non_null(strstr(error.message, cases[c].message));
+                run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, anew(), hear()));
+            assert_non_null(strstr(heard.message, cases[c].words));
         } else {
-            assert_text_refused(json, NULL, NULL, cases[c].message);
+            assert_text_refused(json, NULL, NULL, cases[c].words);
         }
         unlink(path);
     }

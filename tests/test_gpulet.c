@@ -250,10 +250,7 @@ CASE(every_plan_keeps_its_promises)
 
 static const struct policy *gpulet(void)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("gpulet", &error);
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("gpulet", hear()));
 }
 
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
@@ -267,15 +264,13 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 /* What gpulet is known for: a GPU is two partitions of planned sizes that work at the same time. */
 CASE(two_partitions_of_a_gpu_work_at_once)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
-    run_well(diamond, gpulet(), log, &result);
+    run_well(diamond, gpulet(), &rows, anew());
     size_t together = 0;
-    for (size_t i = 0; i < log->batch_count; i++)
-        for (size_t k = i + 1; k < log->batch_count && k < i + 20; k++)
-            together += log->batches[i].invoker == log->batches[k].invoker &&
-                        log->batches[k].started_ns < log->batches[i].finished_ns &&
-                        log->batches[i].started_ns < log->batches[k].finished_ns;
+    for (size_t i = 0; i < rows.batch_count; i++)
+        for (size_t k = i + 1; k < rows.batch_count && k < i + 20; k++)
+            together += rows.batches[i].invoker == rows.batches[k].invoker &&
+                        rows.batches[k].started_ns < rows.batches[i].finished_ns &&
+                        rows.batches[i].started_ns < rows.batches[k].finished_ns;
     assert_true(together > 50);
 }
 

@@ -97,12 +97,10 @@ CASE(a_configuration_that_no_gpu_can_hold_is_left_out)
     EXPERIMENT *joined =
         load_with(THREE(NOISY("0"), NONE), "cluster.invokers.0.gpus.0.memory_mb", "1300");
     assert_int_equal(joined->workload.function_count, 3);
-    struct error error = {0};
     STRING *text = json_requote(strdup(THREE(NOISY("0"), NONE)));
     const struct override overrides[] = {{"cluster.invokers.0.gpus.0.memory_mb", "1300"},
                                          {"granularity", "fused"}};
-    EXPERIMENT *fused = experiment_parse(text, "e.json", ".", overrides, 2, &error);
-    assert_good(fused != NULL, &error);
+    EXPERIMENT *fused = must(experiment_parse(text, "e.json", ".", overrides, 2, hear()));
     assert_int_equal(fused->workload.functions[0].configuration_count, 2); /* batch 1 */
     assert_null(cell_of(&fused->workload.functions[0], 2, 1, 1));
 }
@@ -161,8 +159,7 @@ CASE(slowdowns_of_pairs_are_means_over_the_time_of_the_parts)
 /* A function of its own: its errors are, too, and another profile would have to have it. */
 CASE(a_fused_function_is_planned_with_errors_of_its_own_sum)
 {
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", THREE(NOISY("0"), NONE));
+    char *json = world_copy(THREE(NOISY("0"), NONE));
     world_replace(json, "'requests':1", "'granularity':'fused','requests':1");
     EXPERIMENT *late = load_with(json, "planning.error.bias", "0.5");
     const struct function *world = &late->workload.functions[0];
@@ -396,21 +393,20 @@ CASE(random_groups_of_random_dags_are_contracted_or_refused_for_a_path_that_retu
         }
         char json[WORLD_BYTES] = "";
         bool edge[STAGES][STAGES], path[STAGES][STAGES], cyclic = false;
-        struct error error = {0};
         write_drawn(&drawn, json);
         contract(&drawn, edge, path);
         for (int s = 0; s < STAGES; s++)
             cyclic |= path[s][s];
-        EXPERIMENT *experiment = experiment_parse(json, "e.json", ".", NULL, 0, &error);
+        EXPERIMENT *experiment = experiment_parse(json, "e.json", ".", NULL, 0, hear());
         if (experiment != NULL) {
             assert_false(cyclic);
             assert_contracted(&drawn, edge, &experiment->workload);
             taken++;
             continue;
         }
-        assert_input_error(&error, "application \"drawn\"");
-        const char *group = strstr(error.message, "leaves group \"");
-        const char *stage = strstr(error.message, "from stage \"");
+        assert_input_error("application \"drawn\"");
+        const char *group = strstr(heard.message, "leaves group \"");
+        const char *stage = strstr(heard.message, "from stage \"");
         assert_true(cyclic && group != NULL && stage != NULL);
         const int g = home_of_name(&drawn, group + 14);
         const int s = home(&drawn, home_of_name(&drawn, stage + 12));
@@ -443,8 +439,7 @@ CASE(a_fault_names_what_is_wrong)
     assert_granularity_refused("{'':['a']}", "granularity");
     assert_text_refused(QUIET, "applications.0.granularity", "fused ", "applications[0]");
     /* 1 GB of weights and activations for batch 1. */
-    char json[WORLD_BYTES] = "";
-    world_add(json, "%s", QUIET);
+    char *json = world_copy(QUIET);
     world_replace(json, "'memory_mb':2000", "'memory_mb':1000");
     assert_text_refused(json, "granularity", "fused", "\"f+g+h\" have no configuration of batch 1");
     world_replace(json, "'name':'three'",

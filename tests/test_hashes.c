@@ -2,7 +2,6 @@
  * those of tests/hashes.txt. A run that anybody recorded is found by them. */
 #include <glob.h>
 
-#include "sim/base/error.h"
 #include "tests/suite.h"
 #include "workloads/sweep/sweep.h"
 
@@ -13,14 +12,13 @@ enum { LINE = 256 };
 /* "FILE HASH", and of a sweep the last run's hash after that. */
 static void line_of(const char *path, char line[LINE])
 {
-    struct error error = {0};
     OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, NULL);
     struct experiment *first =
-        sweep == NULL ? experiment_load(path, NULL, 0, &error) : sweep_experiment(sweep, 0, &error);
+        sweep == NULL ? experiment_load(path, NULL, 0, hear()) : sweep_experiment(sweep, 0, hear());
     struct experiment *last =
-        sweep == NULL ? NULL : sweep_experiment(sweep, sweep->run_count - 1, &error);
+        sweep == NULL ? NULL : sweep_experiment(sweep, sweep->run_count - 1, hear());
     if (first == NULL || (sweep != NULL && last == NULL))
-        fail_msg("%s: %s", path, error.message);
+        fail_msg("%s: %s", path, heard.message);
     snprintf(line, LINE, "%s %s%s%s\n", path, first->hash, last == NULL ? "" : " ",
              last == NULL ? "" : last->hash);
     experiment_free(first);
@@ -32,8 +30,7 @@ CASE(hashes_are_as_in_the_list)
     glob_t files;
     assert_int_equal(glob("workloads/experiments/*.json", 0, NULL, &files), 0);
     assert_int_equal(glob("workloads/experiments/*/*.json", GLOB_APPEND, NULL, &files), 0);
-    FILE *list = fopen("tests/hashes.txt", "r");
-    assert_non_null(list);
+    FILE *list = must(fopen("tests/hashes.txt", "r"));
     char then[LINE], now[LINE];
     int unlike = 0;
     for (size_t i = 0; i < files.gl_pathc; i++) {

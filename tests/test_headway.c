@@ -88,13 +88,11 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
 
 static struct suffix *suffix_of(const struct planned *world, struct arena *arena)
 {
-    struct error error = {0};
     const struct suffix_inputs inputs = {world->risks[0],        UNITS + 1,
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
     struct suffix *suffix =
-        suffix_create(arena, &world->workload, &world->settings, &inputs, &error);
-    assert_good(suffix != NULL, &error);
+        must(suffix_create(arena, &world->workload, &world->settings, &inputs, hear()));
     return suffix;
 }
 
@@ -159,10 +157,9 @@ static double exhaust(const struct planned *world, enum objective objective, siz
 static void check_options(const struct planned *world, const struct suffix *suffix, size_t s,
                           enum objective objective, const sim_time_t *left, uint32_t length)
 {
-    OWNED(free) struct option *options = calloc(suffix_room(suffix), sizeof *options);
+    OWNED(free) struct option *options = must(calloc(suffix_room(suffix), sizeof *options));
     uint64_t examined = 0;
     double price[CONFIGURATIONS];
-    assert_non_null(options);
     const size_t count =
         suffix_options(suffix, objective, 0, (uint32_t)s, left, length, options, &examined);
     for (size_t k = 0; k < CONFIGURATIONS; k++)
@@ -192,8 +189,7 @@ static void check_options(const struct planned *world, const struct suffix *suff
 CASE(options_equal_exhaustive_search_for_both_objectives)
 {
     uint64_t state = 7;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, i % 4 == 3);
         CLOSED(arena_clear) struct arena arena = {0};
@@ -215,8 +211,7 @@ CASE(options_equal_exhaustive_search_for_both_objectives)
 CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 {
     uint64_t state = 11;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     for (size_t i = 0; i < trials(WORLDS); i++) {
         world_fill(world, &state, false);
         world->dag.application.base_latency = 1024 * 700;
@@ -254,11 +249,9 @@ CASE(coarse_times_are_never_optimistic_and_lose_two_quanta_per_stage_at_most)
 CASE(tables_are_filled_again_only_after_a_move)
 {
     uint64_t state = 3;
-    OWNED(free) struct planned *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct planned *world = must(malloc(sizeof *world));
     world_fill(world, &state, true);
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct suffix *suffix = suffix_of(world, &arena);
+    struct suffix *suffix = suffix_of(world, suite_arena());
     const sim_time_t way = suffix_way(suffix, 0);
     assert_int_equal(suffix_refresh(suffix, 0.01), 0);
     for (size_t share = 0; share <= UNITS; share++)
@@ -301,9 +294,7 @@ CASE(few_observations_weigh_as_in_the_arithmetic_mean)
 
 static const struct policy *headway(void)
 {
-    const struct policy *policy = policy_find("headway", NULL);
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("headway", NULL));
 }
 
 CASE(it_serves_random_worlds_twice_alike)
@@ -317,18 +308,18 @@ CASE(it_serves_random_worlds_twice_alike)
 
 CASE(it_serves_slices_and_whole_gpus_and_unlike_invokers)
 {
-    char json[WORLD_BYTES];
+    char *json;
     uint64_t dropped = 0;
     for (uint64_t world = 0; world < 8; world++) {
-        world_scarce(json, world);
+        json = world_scarce(world);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_exclusive(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_sliced(json);
         world_serve(json, headway(), NULL, 0, NULL, &dropped);
-        world_random(json, world, false);
+        json = world_random(world, false);
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':2,'memory_mb':300,'gpus':[{'model':'old','"
                       "sharing':'exclusive','units':4,'memory_mb':500,'speed':0.5}]},");
@@ -353,14 +344,10 @@ CASE(jobs_wait_for_a_cheaper_batch_while_their_reserve_lasts)
             .platform = "'initial':8,'cold_dispatch':'wait'",
             .requests = 200,
             .warmup_requests = 20};
-        char json[WORLD_BYTES];
-        struct log *log = log_one();
-        RESULT result = {0};
-        world_build(json, &world);
-        run_well(json, headway(), log, &result);
+        run_well(world_build(&world), headway(), &rows, anew());
         assert_true(result.overall.slo_hit_rate >= 1);
-        for (size_t b = 20; b + 1 < log->batch_count; b++) /* the last may be odd */
-            assert_int_equal(log->batches[b].jobs, expected[i].jobs);
+        for (size_t b = 20; b + 1 < rows.batch_count; b++) /* the last may be odd */
+            assert_int_equal(rows.batches[b].jobs, expected[i].jobs);
     }
 }
 
@@ -375,13 +362,9 @@ static double after_a_burst(double late)
                                 .slo_ms = 300,
                                 .platform = "'initial':0,'cold_dispatch':'wait','admission':'none'",
                                 .requests = 400};
-    char json[WORLD_BYTES];
-    RESULT result = {0};
-    struct error error = {0};
-    world_build(json, &world);
-    EXPERIMENT *experiment = load(json);
+    EXPERIMENT *experiment = load(world_build(&world));
     OWNED(free) double *values = policy_values(policy, "late", late);
-    assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, &error), &error);
+    assert_good(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
     return result.overall.slo_hit_rate;
 }
 
@@ -403,8 +386,7 @@ static const char theory[] =
 
 CASE(it_serves_theory_and_users_who_wait)
 {
-    RESULT result = {0};
-    run_well(theory, headway(), NULL, &result);
+    run_well(theory, headway(), NULL, anew());
     assert_int_equal(result.overall.requests, 400);
     assert_true(result.overall.slo_hit_rate > 0.9);
 }
@@ -420,11 +402,9 @@ static const struct {
 CASE(with_every_step_off_it_is_a_plain_planner)
 {
     const struct policy *policy = headway();
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     for (uint64_t world = 1; world < 9; world += 2) {
-        char json[WORLD_BYTES];
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         /* One request at a time, on an idle warm cluster: no policy has to wait or to choose. */
         world_replace(json, "'process':'poisson','rate_per_s'",
                       "'process':'closed','users':1,'think_ms'");
@@ -447,13 +427,10 @@ CASE(with_every_step_off_it_is_a_plain_planner)
         const double *settings[] = {values, frontier};
         for (int i = 0; i < 2; i++) {
             EXPERIMENT *experiment = load(json);
-            RESULT result = {0};
-            struct error error = {0};
             const struct recorder recorder = log_recorder(&logs[i]);
             memset(&logs[i], 0, sizeof logs[i]);
             assert_good(
-                simulation_run(experiment, both[i], settings[i], &recorder, NULL, &result, &error),
-                &error);
+                simulation_run(experiment, both[i], settings[i], &recorder, NULL, anew(), hear()));
         }
         assert_int_equal(logs[0].batch_count, logs[1].batch_count);
         for (size_t i = 0; i < logs[0].batch_count; i++) {

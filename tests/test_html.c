@@ -169,23 +169,21 @@ static void trainings_make(struct results *results, const struct fixture *runs)
 
 static char *page_of(const struct fixture *runs, size_t count, bool paper, const char *command)
 {
-    struct error error = {0};
     char *text = NULL;
     size_t size = 0;
-    RESULTS *results = fixture_results(runs, count);
-    assert_non_null(results);
+    RESULTS *results = must(fixture_results(runs, count));
     if (trained)
         trainings_make(results, runs);
     results->command = made_by == NULL ? NULL : arena_text(results->arena, "%s", made_by);
     OWNED(arena_home_free) struct report *report = report_build(results);
     struct expectations *reference =
-        paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error)
+        paper ? expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, hear())
               : NULL;
     if (reference != NULL)
         report_judge(report, reference);
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
-    assert_non_null(assumptions);
+    struct assumptions *assumptions =
+        must(assumptions_load("results/page/assumptions.json", hear()));
     const struct page_figure figures[] = {
         {report->scenario_count > 0 ? report->scenarios[0].title : "", "hit-rate",
          "of <it> & \"that\"", "panel,value\n1,<2\n"},
@@ -196,7 +194,7 @@ static char *page_of(const struct fixture *runs, size_t count, bool paper, const
                               .figure_count = count > 0 ? COUNT(figures) : 0,
                               .command = command};
     FILE *out = open_memstream(&text, &size);
-    assert_true(report_html(&page, out, &error));
+    assert_true(report_html(&page, out, hear()));
     assert_int_equal(fclose(out), 0);
     arena_home_free(reference);
     return text;
@@ -278,11 +276,10 @@ static char *text_of(const struct fixture *runs, size_t count,
 {
     char *text = NULL;
     size_t size = 0;
-    struct error error = {0};
     RESULTS *results = fixture_results(runs, count);
     OWNED(arena_home_free) struct report *report = report_build(results);
     struct expectations *reference =
-        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
+        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, hear());
     FILE *out = open_memstream(&text, &size);
     report_judge(report, reference);
     assert_true(print(report, out));
@@ -296,9 +293,8 @@ static size_t assert_cells(const char *begin, const char *end, const char *text,
 {
     size_t marked = 0;
     for (const char *at = strchr(begin, '>'); at != NULL && at < end; at = strchr(at + 1, '>')) {
-        char cell[256];
         const size_t length = strcspn(at + 1, "<");
-        snprintf(cell, sizeof cell, "%.*s", (int)length, at + 1);
+        char *cell = formatted("%.*s", (int)length, at + 1);
         if (strstr(cell, mark) == NULL || at[1] == '\n')
             continue;
         if (strstr(text, cell) == NULL)
@@ -393,8 +389,7 @@ CASE(a_figure_that_is_not_there_is_a_dash_and_the_page_goes_on)
 
 CASE(what_is_no_text_of_a_page_is_replaced)
 {
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
+    OWNED_STREAM(out, text);
     html_text(out, "a\x01"
                    "b\xc3"
                    "c\xff");

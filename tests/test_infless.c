@@ -33,15 +33,13 @@ static int compare_rows(const void *left, const void *right)
  * the 9999 sentinel are no configurations. */
 static void table_load(struct table *table, const char *model)
 {
-    FILE *file = fopen(TABLE, "r");
+    FILE *file = must(fopen(TABLE, "r"));
     char line[160];
-    assert_non_null(file);
     memset(table, 0, sizeof *table);
     table->function.configurations = table->rows;
     table->function.gpus = &table->gpu;
     while (fgets(line, sizeof line, file) != NULL) {
-        char *rest = strchr(line, ',');
-        assert_non_null(rest);
+        char *rest = must(strchr(line, ','));
         *rest++ = '\0';
         if (strcmp(line, model) != 0)
             continue;
@@ -615,10 +613,9 @@ CASE(lsth_mixes_the_percentiles_of_both_windows)
 {
     static struct gap gaps[GAPS_MAX];
     static struct lsth lsth;
-    struct random_stream stream;
     const sim_time_t bin = 2 * SIM_S;
     const sim_time_t windows[2] = {1600 * SIM_S, 320 * SIM_S};
-    random_stream_open(&stream, 14, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 14, RANDOM_TEST, 0, 0);
     lsth_init(&lsth, bin, windows[0], windows[1], 0.3);
     sim_time_t now = 0;
     size_t count = 0;
@@ -720,9 +717,7 @@ static bool watched_decide(void *state, struct platform *platform)
 
 static struct policy watch(void)
 {
-    struct error error = {0};
-    inner = policy_find("infless", &error);
-    assert_good(inner != NULL, &error);
+    inner = must(policy_find("infless", hear()));
     struct policy watched = *inner;
     watched.init = watched_init;
     watched.decide = watched_decide;
@@ -747,8 +742,7 @@ static struct policy watch_paper(void)
 /* An SLO that leaves time for batches to fill. */
 static void relax(char *json)
 {
-    char *factor = strstr(json, "\"slo\":{\"factor\":");
-    assert_non_null(factor);
+    char *factor = must(strstr(json, "\"slo\":{\"factor\":"));
     factor += strlen("\"slo\":{\"factor\":");
     assert_true(factor[1] == '.' && factor[4] == '}');
     *factor = '6';
@@ -776,16 +770,14 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
                                                  {"scale_s", 0.1},
                                                  {"window_s", 1},
                                                  {"first", 1}};
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    char json[WORLD_BYTES];
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     uint64_t taken = 0;
     uint64_t failed = 0;
     uint64_t largest = 0;
     for (uint64_t world = 0; world < WORLDS; world++)
         for (size_t v = world % 2; v < sizeof variants / sizeof *variants; v += 2) {
             const struct policy policy = watch();
-            world_random(json, world, world % 3 == 0);
+            char *json = world_random(world, world % 3 == 0);
             if (world % 2 == 0)
                 relax(json);
             if (world % 5 == 4)
@@ -810,7 +802,7 @@ CASE(every_world_runs_to_its_end_and_again_to_the_same_bytes)
 
 /* An invoker like one socket of the authors' and resnet-50 as they measured it; a second later 60
  * requests per second, much later 2. */
-static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned requests)
+static char *world_resnet(const char *trace, unsigned requests)
 {
     static const uint16_t batches[] = {1, 2, 4};
     static const uint16_t vcpus[] = {2, 4};
@@ -834,18 +826,19 @@ static void world_resnet(char json[WORLD_BYTES], const char *trace, unsigned req
             }
         world_add(latency_ms, "]");
     }
-    world_build(json, &(struct world){.vcpus = 20,
-                                      .memory_mb = 65536,
-                                      .units = 100,
-                                      .gpu_memory_mb = 11000,
-                                      .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50",
-                                                     latency_ms, 0, 1000, 0}},
-                                      .applications = "one: a=resnet",
-                                      .trace = trace,
-                                      .slo_ms = 200,
-                                      .platform = "'interference':false,'initial':{'resnet':8}",
-                                      .requests = requests,
-                                      .seed = 3});
+    char *json = world_build(&(struct world){
+        .vcpus = 20,
+        .memory_mb = 65536,
+        .units = 100,
+        .gpu_memory_mb = 11000,
+        .functions = {{"resnet", "1,2,4", "2,4", "10,20,30,40,50", latency_ms, 0, 1000, 0}},
+        .applications = "one: a=resnet",
+        .trace = trace,
+        .slo_ms = 200,
+        .platform = "'interference':false,'initial':{'resnet':8}",
+        .requests = requests,
+        .seed = 3});
+    return json;
 }
 
 /* 60 per second for 20 s, then 2 per second for 60 s. Returns how many. */
@@ -863,9 +856,8 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char json[WORLD_BYTES];
     struct log *log = log_one();
-    world_resnet(json, path, requests);
+    char *json = world_resnet(path, requests);
     struct policy policy = watch();
     const struct {
         const char *key;
@@ -884,10 +876,7 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
             if (strcmp(policy.parameters[i].name, wanted[w].key) == 0)
                 values[i] = wanted[w].value;
     memset(log, 0, sizeof *log);
-    RESULT result = {0};
-    struct error error = {0};
-    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, &result, &error),
-                &error);
+    assert_good(simulation_run(experiment, &policy, values, &recorder, NULL, anew(), hear()));
     uint64_t by_batch[5] = {0};
     uint64_t jobs[5] = {0};
     uint64_t full = 0;
@@ -925,35 +914,34 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     for (int i = 0; i < REGULAR; i++)
         fprintf(trace, "%d,one\n", 65000 * i);
     fclose(trace);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_resnet(json, path, REGULAR);
+    char *json = world_resnet(path, REGULAR);
     struct policy policy = watch();
-    RESULT result = {0};
-    run_well_with(json, &policy, "lsth_bin_s", 10, log, &result);
+    run_well_with(json, &policy, "lsth_bin_s", 10, &rows, anew());
     /* Ten gaps are known after 650 s, when the first containers are gone, too. */
     assert_in_range(result.run.prewarms, REGULAR - 12, REGULAR - 10);
     assert_int_equal(counted.created, REGULAR);
     for (size_t i = 0; i < REGULAR; i++)
-        assert_true(log->requests[i].finish_ns - log->requests[i].arrival_ns <= 200 * SIM_MS);
+        assert_true(rows.requests[i].finish_ns - rows.requests[i].arrival_ns <= 200 * SIM_MS);
     unlink(path);
 }
 
 /* A GPU of `units`, for f and g on one or on `large` units in `times`. */
-static void world_narrow(char json[WORLD_BYTES], unsigned units, const char *large,
-                         const char *times, const char *trace, unsigned requests)
+static char *world_narrow(unsigned units, const char *large, const char *times, const char *trace,
+                          unsigned requests)
 {
-    world_build(json, &(struct world){.memory_mb = 2000,
-                                      .units = units,
-                                      .gpu_memory_mb = 2000,
-                                      .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
-                                                    {"g", "1", "1", large, times, 0, 1000, 0}},
-                                      .applications = "first: a=f; second: a=g",
-                                      .trace = trace,
-                                      .slo_ms = 50,
-                                      .platform = "'interference':false,'initial':{'f':2,'g':2}",
-                                      .requests = requests,
-                                      .seed = 3});
+    char *json =
+        world_build(&(struct world){.memory_mb = 2000,
+                                    .units = units,
+                                    .gpu_memory_mb = 2000,
+                                    .functions = {{"f", "1", "1", large, times, 0, 1000, 0},
+                                                  {"g", "1", "1", large, times, 0, 1000, 0}},
+                                    .applications = "first: a=f; second: a=g",
+                                    .trace = trace,
+                                    .slo_ms = 50,
+                                    .platform = "'interference':false,'initial':{'f':2,'g':2}",
+                                    .requests = requests,
+                                    .seed = 3});
+    return json;
 }
 
 /* In 50 ms nothing less than three units will do. f takes them first and is not asked for after 5
@@ -973,14 +961,11 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
             fprintf(trace, "%d,second\n", ms + 50);
     }
     fclose(trace);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_narrow(json, 4, "1,3", "[[60,20]]", path, count);
+    char *json = world_narrow(4, "1,3", "[[60,20]]", path, count);
     struct policy policy = watch();
-    RESULT result = {0};
-    run_well(json, &policy, log, &result);
-    for (size_t i = 0; i < log->request_count; i++) {
-        const struct request_row *row = &log->requests[i];
+    run_well(json, &policy, &rows, anew());
+    for (size_t i = 0; i < rows.request_count; i++) {
+        const struct request_row *row = &rows.requests[i];
         if (row->application == 0 || row->arrival_ns > 52 * SIM_S)
             assert_true(row->hit);
         else if (row->arrival_ns < 50 * SIM_S)
@@ -1010,21 +995,16 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     enum { STEADY = 1600 };
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_narrow(json, 4, "1,4", "[[60,25]]", path, STEADY);
+    char *json = world_narrow(4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch_paper();
-    struct simulation_result result = {0};
-    run_well(json, &policy, log, &result);
+    run_well(json, &policy, &rows, anew());
     const double expected = (STEADY - 80) * (1 - 1 / 0.0275 / 80);
     assert_true(fabs((double)result.overall.dropped - expected) <= 2);
     for (size_t i = STEADY - 400; i < STEADY; i++)
-        assert_true(log->requests[i].hit || log->requests[i].dropped);
-    simulation_result_clear(&result);
-    run_well_with(json, &policy, "own_admission", 0, log, &result);
+        assert_true(rows.requests[i].hit || rows.requests[i].dropped);
+    run_well_with(json, &policy, "own_admission", 0, &rows, anew());
     assert_int_equal(result.overall.dropped, 0);
     assert_true(result.overall.slo_hit_rate < 0.01);
-    simulation_result_clear(&result);
     unlink(path);
 }
 
@@ -1036,15 +1016,12 @@ CASE(half_a_gpu_is_the_nearest_share)
     static const uint16_t largest[] = {7, 4};
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_narrow(json, 7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
+    char *json = world_narrow(7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch_paper();
     for (size_t limits = 0; limits < 2; limits++) {
-        RESULT result = {0};
-        run_well_with(json, &policy, "limits", (double)limits, log, &result);
-        for (size_t i = 0; i < log->batch_count; i++)
-            assert_int_equal(log->batches[i].vgpu, largest[limits]);
+        run_well_with(json, &policy, "limits", (double)limits, &rows, anew());
+        for (size_t i = 0; i < rows.batch_count; i++)
+            assert_int_equal(rows.batches[i].vgpu, largest[limits]);
     }
     unlink(path);
 }
@@ -1054,14 +1031,11 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_resnet(json, path, requests);
+    char *json = world_resnet(path, requests);
     struct policy policy = watch();
     for (size_t first = 0; first < 2; first++) {
-        RESULT result = {0};
-        run_well_with(json, &policy, "first", (double)first, log, &result);
-        assert_int_equal(log->batches[0].configured_batch, first == 0 ? 1 : 4);
+        run_well_with(json, &policy, "first", (double)first, &rows, anew());
+        assert_int_equal(rows.batches[0].configured_batch, first == 0 ? 1 : 4);
     }
     unlink(path);
 }
@@ -1076,12 +1050,9 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     for (int i = 0; i < ALTERNATING; i++)
         fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
     fclose(trace);
-    char json[WORLD_BYTES];
-    struct log *log = log_one();
-    world_narrow(json, 4, "1,4", "[[40,15]]", path, ALTERNATING);
+    char *json = world_narrow(4, "1,4", "[[40,15]]", path, ALTERNATING);
     struct policy policy = watch_paper();
-    RESULT result = {0};
-    run_well(json, &policy, log, &result);
+    run_well(json, &policy, &rows, anew());
     assert_int_equal(counted.taken, 1);
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 2);

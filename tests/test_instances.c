@@ -53,25 +53,22 @@ POLICY(script, .state_bytes = sizeof(struct script), .init = script_init, .on_ti
  * of one stage each. */
 static char *world(const char *initial, unsigned interval_ms, unsigned requests)
 {
-    static char json[WORLD_BYTES];
-    char platform[64];
-    snprintf(platform, sizeof platform, "'initial':'%s','interference':true", initial);
-    world_build(json, &(struct world){.invokers = 2,
-                                      .memory_mb = 2000,
-                                      .model = "A30",
-                                      .gpu_memory_mb = 1000,
-                                      .functions = {{"f", "1,2", "1", "1,2,4",
-                                                     "[[80,40,20]],[[160,80,40]]", 0, 300, 0.5}},
-                                      .interference = 0.5,
-                                      .applications = "one: a=f; two: a=f",
-                                      .every_ms = {interval_ms, interval_ms},
-                                      .slo_factor = 5,
-                                      .platform = platform,
-                                      .requests = requests});
+    char *platform = formatted("'initial':'%s','interference':true", initial);
+    char *json = world_build(&(struct world){
+        .invokers = 2,
+        .memory_mb = 2000,
+        .model = "A30",
+        .gpu_memory_mb = 1000,
+        .functions = {{"f", "1,2", "1", "1,2,4", "[[80,40,20]],[[160,80,40]]", 0, 300, 0.5}},
+        .interference = 0.5,
+        .applications = "one: a=f; two: a=f",
+        .every_ms = {interval_ms, interval_ms},
+        .slo_factor = 5,
+        .platform = platform,
+        .requests = requests});
     return json;
 }
 
-static struct log rows;
 static const double vcpu_ns_usd = 3.6 / 3.6e12, vgpu_ns_usd = 36 / 3.6e12;
 
 static uint32_t configuration_of(const struct platform *platform, uint16_t batch, uint16_t vgpu)
@@ -121,8 +118,7 @@ static void half_time_step(struct script *script, struct platform *platform)
 
 CASE(a_quota_of_half_takes_twice_the_time_at_half_the_gpu_price)
 {
-    RESULT result = {0};
-    run_script(world("warm", 1000, 3), half_time_step, &result);
+    run_script(world("warm", 1000, 3), half_time_step, anew());
     const double rate = vcpu_ns_usd + 2 * 0.5 * vgpu_ns_usd;
     for (size_t i = 0; i < 3; i++) {
         assert_true(rows.requests[i].exec_ns == 80 * SIM_MS);
@@ -160,11 +156,10 @@ static void share_step(struct script *script, struct platform *platform)
 CASE(a_new_share_keeps_the_remaining_work)
 {
     for (int alone = 0; alone < 2; alone++) {
-        RESULT result = {0};
         char *json = world("warm", 1000, 1);
         if (alone)
             world_replace(json, "'interference':true", "'interference':false");
-        run_script(json, share_step, &result);
+        run_script(json, share_step, anew());
         /* 40 of 80 ms done on one unit; 10 ms of work left on four; 5 done; 5 at a fifth. */
         assert_true(rows.requests[0].exec_ns == (40 + 5 + 25) * SIM_MS);
         const double cost = 40e6 * (vcpu_ns_usd + vgpu_ns_usd) +
@@ -193,8 +188,7 @@ static void a_share_that_does_not_fit_changes_nothing_step(struct script *script
 
 CASE(a_share_that_does_not_fit_changes_nothing)
 {
-    RESULT result = {0};
-    run_script(world("warm", 1000, 3), a_share_that_does_not_fit_changes_nothing_step, &result);
+    run_script(world("warm", 1000, 3), a_share_that_does_not_fit_changes_nothing_step, anew());
     assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
 }
 
@@ -224,8 +218,7 @@ static void fill_step(struct script *script, struct platform *platform)
 
 CASE(shares_times_quotas_fill_a_gpu_exactly)
 {
-    RESULT result = {0};
-    run_script(world("warm", 1000, 3), fill_step, &result);
+    run_script(world("warm", 1000, 3), fill_step, anew());
     assert_true(rows.requests[0].exec_ns == 80 * SIM_MS);
     assert_int_equal(result.run.instances, 4);
 }
@@ -239,8 +232,7 @@ static void plain_step(struct script *script, struct platform *platform)
 
 CASE(what_arrives_while_an_instance_starts_waits_for_its_cold_start)
 {
-    RESULT result = {0};
-    run_script(world("cold", 200, 3), plain_step, &result);
+    run_script(world("cold", 200, 3), plain_step, anew());
     static const sim_time_t waits[] = {300, 100, 0};
     for (size_t i = 0; i < 3; i++) {
         assert_true(rows.requests[i].cold_ns == waits[i] * SIM_MS);
@@ -259,8 +251,7 @@ static void pair_step(struct script *script, struct platform *platform)
 
 CASE(a_batch_may_mix_queues_of_one_function)
 {
-    RESULT result = {0};
-    run_script(world("warm", 100, 20), pair_step, &result);
+    run_script(world("warm", 100, 20), pair_step, anew());
     assert_int_equal(rows.batch_count, 10);
     uint32_t mixed = 0;
     for (size_t i = 0; i < 20; i += 2) {
@@ -299,8 +290,7 @@ static void return_step(struct script *script, struct platform *platform)
 
 CASE(returned_jobs_stand_in_their_queues_by_age)
 {
-    RESULT result = {0};
-    run_script(world("warm", 100, 8), return_step, &result);
+    run_script(world("warm", 100, 8), return_step, anew());
     assert_int_equal(rows.request_count, 8);
 }
 
@@ -320,14 +310,12 @@ static void kill_starting_step(struct script *script, struct platform *platform)
 
 CASE(an_instance_killed_while_it_starts_leaves_nothing)
 {
-    RESULT result = {0};
-    run_script(world("cold", 1000, 1), kill_starting_step, &result);
+    run_script(world("cold", 1000, 1), kill_starting_step, anew());
     assert_true(rows.requests[0].cold_ns == 300 * SIM_MS);
     assert_int_equal(result.run.instances, 2);
 }
 
-/* ---- Accounts ---------------------------------------------------------------------------------
- */
+/* ---- Accounts -------------------------------------------------------------------------------- */
 
 static const double whole_gpu_usd = 3.6 / 3.6e12 + 4 * 36 / 3.6e12; /* a ns of one vCPU, 4 units */
 
@@ -356,9 +344,8 @@ CASE(a_job_dropped_from_a_buffer_has_waited_for_the_instance_s_start)
                   "[{'name':'a','function':'f'},{'name':'b','function':'f'},"
                   "{'name':'c','function':'f','after':['a','b']}]");
     for (sim_time_t ms = 100; ms <= 400; ms += 300) {
-        RESULT result = {0};
         drop_after = ms * SIM_MS;
-        run_script(json, drop_step, &result);
+        run_script(json, drop_step, anew());
         assert_true(rows.requests[0].dropped);
         const sim_time_t cold = (ms < 300 ? ms : 300) * SIM_MS;
         assert_true(rows.requests[0].cold_ns == cold);
@@ -400,9 +387,8 @@ static void claim_step(struct script *script, struct platform *platform)
 CASE(an_instance_takes_over_a_container_that_is_starting)
 {
     for (int i = 0; i < 2; i++) {
-        RESULT result = {0};
         abandon = i == 1;
-        run_script(world("cold", 1000, 1), claim_step, &result);
+        run_script(world("cold", 1000, 1), claim_step, anew());
         assert_near(result.run.cost_idle_usd, 100e6 * (vcpu_ns_usd + vgpu_ns_usd));
         const double held_ms = abandon ? 50 + 300 : 200;
         assert_near(result.run.cost_instance_usd, held_ms * 1e6 * whole_gpu_usd);
@@ -418,9 +404,8 @@ CASE(an_instance_takes_over_a_container_that_is_starting)
 CASE(an_instance_is_billed_from_the_end_of_the_warm_up)
 {
     char *json = world("warm", 1000, 2);
-    RESULT result = {0};
     world_replace(json, "'warmup_requests':0", "'warmup_requests':1");
-    run_script(json, plain_step, &result);
+    run_script(json, plain_step, anew());
     /* From the second of three requests to the end of the last: 1020 ms, of which it works 40. */
     assert_near(result.run.cost_instance_usd, 980e6 * whole_gpu_usd);
     assert_near(result.overall.cost_usd, 40e6 * whole_gpu_usd);
@@ -442,11 +427,10 @@ static void hasty_step(struct script *script, struct platform *platform)
 CASE(a_batch_may_be_given_another_share_before_it_executes)
 {
     char *json = world("warm", 1000, 1);
-    RESULT result = {0};
     const double rate = vcpu_ns_usd + 4 * 0.5 * vgpu_ns_usd;
     world_replace(json, "'prewarm':'none'",
                   "'prewarm':'none','decision_cost':{'model':'fixed','ms':10}");
-    run_script(json, hasty_step, &result);
+    run_script(json, hasty_step, anew());
     assert_true(rows.requests[0].queue_ns == 10 * SIM_MS);
     assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
     assert_near(rows.requests[0].cost_usd, 40e6 * rate);
@@ -472,9 +456,8 @@ static void without_gpu_step(struct script *script, struct platform *platform)
 CASE(an_instance_without_a_gpu_has_no_quota)
 {
     char *json = world("warm", 1000, 3);
-    RESULT result = {0};
     world_replace(json, "'vgpu':[1,2,4]", "'vgpu':[0,1,2]");
-    run_script(json, without_gpu_step, &result);
+    run_script(json, without_gpu_step, anew());
     assert_true(rows.requests[0].exec_ns == 80 * SIM_MS);
     assert_near(rows.requests[0].cost_usd, 80e6 * vcpu_ns_usd);
     assert_true(result.run.gpu_utilisation <= 0);
@@ -496,10 +479,9 @@ static void make_room_step(struct script *script, struct platform *platform)
 CASE(a_share_that_needs_more_memory_evicts_an_idle_container)
 {
     char *json = world("warm", 1000, 3);
-    RESULT result = {0};
     world_replace(json, "'units':4,'memory_mb':1000", "'units':4,'memory_mb':215");
     world_replace(json, "'initial':'warm'", "'initial':{'f':4}");
-    run_script(json, make_room_step, &result);
+    run_script(json, make_room_step, anew());
     assert_int_equal(result.run.evictions, 1);
     assert_int_equal(result.run.cold_starts, 0);
 }
@@ -580,14 +562,12 @@ CASE(each_broken_rule_ends_the_run_and_is_named)
         {spin, "rule progress: decide asked for another step"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        RESULT result = {0};
-        struct error error = {0};
         struct policy policy = script;
         script_next = (struct script){.step = cases[i].step};
         if (cases[i].step == spin)
             policy.decide = spin_decide;
-        assert_false(run(world("warm", 1000, 3), &policy, &rows, &result, &error));
-        assert_contains(error.message, cases[i].message);
+        assert_bad_run(run(world("warm", 1000, 3), &policy, &rows, anew(), hear()),
+                       cases[i].message);
     }
 }
 
@@ -607,9 +587,8 @@ static void mig_step(struct script *script, struct platform *platform)
 CASE(a_mig_slice_is_never_shared_in_time)
 {
     char *json = world("warm", 1000, 2);
-    RESULT result = {0};
     world_replace(json, "'mps'", "'mig'");
-    run_script(json, mig_step, &result);
+    run_script(json, mig_step, anew());
     assert_true(rows.requests[0].exec_ns == 40 * SIM_MS);
 }
 
@@ -704,12 +683,11 @@ static void random_step(struct script *script, struct platform *platform)
 CASE(random_use_of_instances_keeps_every_invariant_and_repeats_itself)
 {
     static struct log again;
-    char json[WORLD_BYTES];
     uint64_t instances = 0;
     for (uint64_t number = 0; number < trials(60); number++) {
         RESULT first = {0};
         RESULT second = {0};
-        world_random(json, number, number % 2 == 0);
+        char *json = world_random(number, number % 2 == 0);
         run_script(json, random_step, &second);
         again = rows;
         run_script(json, random_step, &first);

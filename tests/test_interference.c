@@ -3,7 +3,6 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "tests/suite.h"
 #include "traces/calibrate/calibrate_interference.h"
@@ -12,28 +11,18 @@
 #include "traces/profile/pair_effects.h"
 #include "workloads/training/training_plan.h"
 
-OWNER(gsl_rng_free, gsl_rng)
-
 enum { MOST = 8 };
 
 /* ---- Made-up pairs --------------------------------------------------------------------------- */
 
-static gsl_rng *make_rng(unsigned long seed)
-{
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, seed);
-    return rng;
-}
-
 static void add_side(struct sample_set *set, uint32_t group, size_t function, double slowdown)
 {
-    struct error error = {0};
     char name[2] = {(char)('a' + function), '\0'};
     struct co_run run = {
         .group = group, .location = group, .batch = 1, .share = 5, .slowdown = slowdown, .cv = NAN};
     set->unit = 10;
-    assert_true(samples_function(set, name, &run.function, &error));
-    assert_true(samples_add_co_run(set, &run, &error));
+    assert_true(samples_function(set, name, &run.function, hear()));
+    assert_true(samples_add_co_run(set, &run, hear()));
 }
 
 static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, double of_b)
@@ -46,9 +35,8 @@ static void add_pair(struct sample_set *set, size_t a, size_t b, double of_a, do
 static struct unseen_pairs measure(const struct sample_set *set)
 {
     struct unseen_pairs unseen = {0};
-    struct error error = {0};
     struct arena *arena = arena_create();
-    assert_good(unseen_pairs_measure(set, arena, &unseen, &error), &error);
+    assert_good(unseen_pairs_measure(set, arena, &unseen, hear()));
     arena_destroy(arena);
     return unseen;
 }
@@ -75,7 +63,7 @@ CASE(levels_that_are_sums_over_functions_are_predicted)
  * of a full table shrinks by count ÷ (count + strength), of which the mean has no part. */
 CASE(effects_of_a_full_table_are_what_the_closed_form_gives)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(7);
+    gsl_rng *rng = seeded(7);
     for (size_t k = 2; k <= MOST; k++) {
         double row[MOST], column[MOST], cells[MOST * MOST], found[MOST * MOST], means[2] = {0};
         for (size_t i = 0; i < k; i++) {
@@ -130,13 +118,12 @@ CASE(what_is_no_pair_of_two_functions_takes_no_part)
 CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 {
     static const double between = 0.03, within = 0.0424;
-    OWNED(gsl_rng_free) gsl_rng *rng = make_rng(5);
+    gsl_rng *rng = seeded(5);
     double of_table = 0, of_means = 0;
     for (size_t n = 0; n < 50; n++) {
         double truth[MOST][MOST], means[MOST][MOST];
         CLOSED(samples_clear) struct sample_set set = {0};
         struct interference law;
-        struct error error = {0};
         for (size_t i = 0; i < MOST; i++)
             for (size_t j = i + 1; j < MOST; j++) {
                 double a[2], b[2];
@@ -150,7 +137,7 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
                 means[i][j] = (a[0] + a[1]) / 2;
                 means[j][i] = (b[0] + b[1]) / 2;
             }
-        assert_true(interference_law_fit(INTERFERENCE_PAIRS, &set, NULL, &law, &error));
+        assert_true(interference_law_fit(INTERFERENCE_PAIRS, &set, NULL, &law, hear()));
         for (size_t i = 0; i < MOST; i++)
             for (size_t j = 0; j < MOST; j++)
                 if (i != j) {
@@ -166,8 +153,7 @@ CASE(a_pair_table_of_few_samples_is_nearer_to_the_truth_than_their_means)
 
 static void read_pairs(struct sample_set *set)
 {
-    struct error error = {0};
-    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", &error), &error);
+    assert_good(sample_table_read(set, "traces/profiles/raw/igniter/pairs.csv", hear()));
     assert_true(samples_reduce(set, NULL));
 }
 
@@ -186,9 +172,8 @@ CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
 {
     CLOSED(samples_clear) struct sample_set set = {0};
     CLOSED(interference_fit_clear) struct interference_fit fit = {0};
-    struct error error = {0};
     read_pairs(&set);
-    assert_true(interference_calibrate(&set, &fit, &error));
+    assert_true(interference_calibrate(&set, &fit, hear()));
     assert_true(fit.errors[INTERFERENCE_PAIRS][FOLD_FUNCTIONS].mape > 0.032);
     assert_true(fit.met[INTERFERENCE_PAIRS][0].mape < 0.026);
     assert_true(fit.met[INTERFERENCE_PAIRS][1].mape < 0.025);
@@ -200,8 +185,7 @@ CASE(two_co_locations_of_a_pair_reach_the_target_on_igniters_pairs)
     assert_true(fit.met[INTERFERENCE_SHAPED][3].mape < 0.016);
 }
 
-/* ---- The shares of a pair ---------------------------------------------------------------------
- */
+/* ---- The shares of a pair -------------------------------------------------------------------- */
 
 /* One side of a measured co-location. */
 struct side {
@@ -531,8 +515,7 @@ static double search_laws(struct search *search, bool product, const char *what)
 
 static struct search *search_make(void)
 {
-    struct search *search = calloc(1, sizeof *search);
-    assert_non_null(search);
+    struct search *search = must(calloc(1, sizeof *search));
     for (size_t i = 0; i <= TERMS_MOST; i++) {
         search->normal[i] = gsl_matrix_alloc(1 + i, 1 + i);
         search->sum[i] = gsl_vector_alloc(1 + i);

@@ -90,26 +90,21 @@ static struct coverage coverage_of(const char *path, double slo_ms, double truth
                                    size_t sweeps)
 {
     struct coverage coverage = {.sweeps = sweeps};
-    char slo[32];
     double *values = NULL;
-    struct error error = {0};
-    snprintf(slo, sizeof slo, "%.17g", slo_ms);
+    char *slo = formatted("%.17g", slo_ms);
     const struct override overrides[] = {{"arrivals.rate_per_s", "70"},
                                          {"slo.ms", slo},
                                          {"requests", "1000"},
                                          {"warmup_requests", "500"}};
-    EXPERIMENT *experiment = experiment_load(path, overrides, 4, &error);
-    assert_good(experiment != NULL, &error);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    EXPERIMENT *experiment = must(experiment_load(path, overrides, 4, hear()));
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     for (size_t sweep = 0; sweep < sweeps; sweep++) {
         double rates[10], worth[10];
         const struct seed_values of = {
             .values = rates, .worth = worth, .valued = seeds, .seeds = seeds, .share = true};
         for (size_t s = 0; s < seeds; s++) {
-            RESULT result = {0};
             experiment->seed = 1 + sweep * seeds + s;
-            assert_good(simulation_run(experiment, policy, values, NULL, NULL, &result, &error),
-                        &error);
+            assert_good(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
             rates[s] = result.overall.slo_hit_rate;
             worth[s] = result.run.requests_effective;
         }
@@ -167,8 +162,7 @@ CASE(a_capacity_is_called_sure_only_where_it_is)
         const double edge = mm4_rate(cases[c].share, strtod(cases[c].slo_ms, NULL));
         size_t high = 0, low = 0, sure = 0;
         for (size_t i = 0; i < searches; i++) {
-            char seed[32];
-            snprintf(seed, sizeof seed, "%zu", 1 + 1000 * i);
+            char *seed = formatted("%zu", 1 + 1000 * i);
             const struct override overrides[] = {{"slo.ms", cases[c].slo_ms},
                                                  {"requests", cases[c].requests},
                                                  {"warmup_requests", "500"},
@@ -190,8 +184,7 @@ CASE(a_capacity_is_called_sure_only_where_it_is)
                                                        .decision_timeout = GUARD_TIMEOUT_DEFAULT,
                                                        .quiet = true};
             CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-            struct error error = {0};
-            assert_good(capacity_run(&question, &answer, &error), &error);
+            assert_good(capacity_run(&question, &answer, hear()));
             const struct capacity_interval interval =
                 capacity_search_interval(&answer.curves[0].search);
             high += interval.holds > edge;

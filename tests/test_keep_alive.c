@@ -34,7 +34,6 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
 {
     struct bench bench = {.policy = keep_alive_find(name), .experiment = load(diamond)};
     double values[KEEP_ALIVE_VALUES] = {0};
-    struct error error = {0};
     assert_non_null(bench.policy);
     for (size_t i = 0; i < keys_count(bench.policy->parameters); i++)
         values[i] = bench.policy->parameters[i].fallback;
@@ -47,10 +46,10 @@ static struct bench bench_open(const char *name, const char *const *keys, const 
     assert_non_null(bench.arena);
     bench.state = arena_allocate(bench.arena, 1, bench.policy->state_bytes);
     void *parameters = arena_allocate(bench.arena, 1, bench.policy->parameters_bytes);
-    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, &error));
+    assert_true(parameters_fill(bench.policy->parameters, values, "params", parameters, hear()));
     if (bench.policy->init != NULL)
         assert_true(bench.policy->init(bench.state, bench.arena, &bench.experiment->workload,
-                                       parameters, &error));
+                                       parameters, hear()));
     return bench;
 }
 
@@ -196,8 +195,7 @@ static int compare_times(const void *a, const void *b)
  * where none is. */
 static bool naive_window(const sim_time_t *idle, size_t count, double window[2])
 {
-    OWNED(free) sim_time_t *sorted = malloc((count + 1) * sizeof *sorted);
-    assert_non_null(sorted);
+    OWNED(free) sim_time_t *sorted = must(malloc((count + 1) * sizeof *sorted));
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (idle[i] < 240 * SIM_S)
@@ -313,12 +311,11 @@ static void run_experiment(struct experiment *experiment, const struct policy *p
                            struct log *log, struct simulation_result *result)
 {
     const struct recorder recorder = log_recorder(log);
-    struct error error = {0};
     assert_non_null(policy);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
+    if (!simulation_run(experiment, policy, values, &recorder, NULL, result, hear()))
+        fail_msg("%s: %s", policy->name, heard.message);
     experiment_free(experiment);
 }
 
@@ -333,8 +330,7 @@ static void run_kept(const char *json, const char *keep_alive, const char *polic
 static struct experiment *load_single(struct world world, double service_ms, double cold_ms,
                                       const char *keep_alive)
 {
-    char json[WORLD_BYTES], latency[32];
-    snprintf(latency, sizeof latency, "[[%g]]", service_ms);
+    char *latency = formatted("[[%g]]", service_ms);
     world.vcpus = 1000;
     world.memory_mb = 1024000;
     world.functions[0] = (struct world_function){"f", "1", "1", "0", latency, 0, cold_ms, 0};
@@ -342,8 +338,7 @@ static struct experiment *load_single(struct world world, double service_ms, dou
     world.slo_factor = 100;
     world.platform = "'initial':'cold'";
     world.seed = 5;
-    world_build(json, &world);
-    return load_kept(json, keep_alive);
+    return load_kept(world_build(&world), keep_alive);
 }
 
 static void run_single(struct world world, double service_ms, double cold_ms,
@@ -359,10 +354,8 @@ CASE(poisson_cold_starts_are_as_in_theory)
 {
     const struct world world = {.rate_per_s = 0.7, .requests = ROWS_MAX - 1};
     for (unsigned ttl = 1; ttl <= 3; ttl++) {
-        char keep[64];
-        RESULT result = {0};
-        snprintf(keep, sizeof keep, "{'name':'fixed','params':{'ttl_s':%u}}", ttl);
-        run_single(world, 0.001, 0, keep, log_one(), &result);
+        char *keep = formatted("{'name':'fixed','params':{'ttl_s':%u}}", ttl);
+        run_single(world, 0.001, 0, keep, log_one(), anew());
         const double p = exp(-0.7 * ttl), n = world.requests;
         assert_true(fabs((double)result.run.cold_starts / n - p) < 4 * sqrt(p * (1 - p) / n));
     }
@@ -370,27 +363,23 @@ CASE(poisson_cold_starts_are_as_in_theory)
 
 CASE(without_keep_alive_every_job_is_cold)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
-    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", log, &result);
+    run_single((struct world){.rate_per_s = 20, .requests = 500}, 40, 100, "none", &rows, anew());
     assert_true(result.overall.cold_start_rate == 1);
-    assert_int_equal(result.run.cold_starts, log->batch_count);
+    assert_int_equal(result.run.cold_starts, rows.batch_count);
     assert_true(result.run.cost_idle_usd == 0);
 }
 
 /* A container for each batch in excess of what there was at once before. */
 CASE(kept_for_ever_only_more_concurrency_starts_cold)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
-    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", log,
-               &result);
+    run_single((struct world){.rate_per_s = 60, .requests = 2000}, 40, 100, "infinite", &rows,
+               anew());
     size_t most = 0;
-    for (size_t i = 0; i < log->batch_count; i++) {
+    for (size_t i = 0; i < rows.batch_count; i++) {
         size_t at_once = 0; /* those that hold a container as batch i is dispatched, itself too */
-        for (size_t k = 0; k < log->batch_count; k++)
-            at_once += log->batches[k].dispatched_ns <= log->batches[i].dispatched_ns &&
-                       log->batches[k].finished_ns > log->batches[i].dispatched_ns;
+        for (size_t k = 0; k < rows.batch_count; k++)
+            at_once += rows.batches[k].dispatched_ns <= rows.batches[i].dispatched_ns &&
+                       rows.batches[k].finished_ns > rows.batches[i].dispatched_ns;
         most = at_once > most ? at_once : most;
     }
     assert_true(most > 5);
@@ -419,10 +408,8 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
          * the last has ended, is cold too. */
         {8, "150000,a\n157000,a\n", "c.......cc", 2, 18.9 + 4 * 19.9 + 2 * 4.7},
     };
-    struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char path[] = "/tmp/esgsim-trace-XXXXXX";
-        RESULT result = {0};
         FILE *trace = trace_begin(path);
         for (unsigned i = 0; i < cases[c].regular; i++)
             fprintf(trace, "%u,a\n", 20000 * i);
@@ -430,13 +417,13 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         assert_int_equal(fclose(trace), 0);
         const size_t count = strlen(cases[c].cold);
         run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
-                   BY_SECONDS, log, &result);
+                   BY_SECONDS, &rows, anew());
         unlink(path);
         unsigned cold = 0;
-        assert_int_equal(log->batch_count, count);
+        assert_int_equal(rows.batch_count, count);
         for (size_t i = 0; i < count; i++) {
-            assert_int_equal(log->batches[i].cold, cases[c].cold[i] == 'c');
-            cold += log->batches[i].cold;
+            assert_int_equal(rows.batches[i].cold, cases[c].cold[i] == 'c');
+            cold += rows.batches[i].cold;
         }
         assert_int_equal(result.run.cold_starts, cold);
         assert_int_equal(result.run.prewarms, cases[c].prewarms);
@@ -444,7 +431,7 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         assert_int_equal(result.run.evictions, cold + cases[c].prewarms);
         assert_true(fabs(result.run.cost_idle_usd - 0.001 * cases[c].idle_s) < 1e-9);
     }
-    assert_int_equal(log->batches[9].started_ns, 158 * SIM_S); /* of the last case */
+    assert_int_equal(rows.batches[9].started_ns, 158 * SIM_S); /* of the last case */
 }
 
 static struct keep_windows back_for_ever(void *state, const struct idle_container *container,
@@ -458,11 +445,10 @@ CASE(a_container_may_come_back_for_ever)
 {
     static const struct keep_alive keep_alive_policy = {.name = "back-for-ever",
                                                         .on_idle = back_for_ever};
-    RESULT result = {0};
     struct experiment *experiment = load_single(
         (struct world){.every_ms = {100000, 100000}, .requests = 3}, 100, 1000, "infinite");
     experiment->platform.keep_alive_policy = &keep_alive_policy;
-    run_experiment(experiment, policy_find("fifo", NULL), log_one(), &result);
+    run_experiment(experiment, policy_find("fifo", NULL), log_one(), anew());
     assert_int_equal(result.run.cold_starts, 1);
     assert_int_equal(result.run.prewarms, 2);
 }
@@ -490,10 +476,9 @@ static bool wasteful_decide(void *state, struct platform *platform)
 CASE(an_instance_given_up_at_once_does_not_count_as_working)
 {
     POLICY(wasteful, .state_bytes = sizeof(bool), .decide = wasteful_decide);
-    RESULT result = {0};
     run_experiment(load_single((struct world){.every_ms = {20000, 20000}, .requests = 20}, 100,
                                1000, "{'name':'hybrid-histogram','params':{'bin_s':1,'head':20}}"),
-                   &wasteful, log_one(), &result);
+                   &wasteful, log_one(), anew());
     assert_true(result.run.prewarms >= 10);
 }
 
@@ -599,8 +584,7 @@ static void cache_trace(const struct cache *cache, char *path)
 static void cache_world(const struct cache *cache, bool gpu, const char *path, char *json,
                         size_t size)
 {
-    FILE *text = fmemopen(json, size, "w");
-    assert_non_null(text);
+    FILE *text = must(fmemopen(json, size, "w"));
     fprintf(text,
             "{'cluster':{'invokers':[{'count':1,'vcpus':4,'memory_mb':%g,'gpus':["
             "{'model':'test','sharing':'mps','units':4,'memory_mb':%g}]}]},",
@@ -632,10 +616,9 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
 {
     static char json[2 * WORLD_BYTES];
     char path[] = "/tmp/esgsim-trace-XXXXXX";
-    RESULT result = {0};
     cache_trace(cache, path);
     cache_world(cache, gpu, path, json, sizeof json);
-    run_kept(json, keep_alive, "fifo", log, &result);
+    run_kept(json, keep_alive, "fifo", log, anew());
     unlink(path);
     assert_int_equal(log->batch_count, cache->count);
     for (size_t i = 0; i < cache->count; i++)
@@ -646,23 +629,20 @@ CASE(evictions_are_those_of_a_naive_cache)
 {
     static const char *const rules[] = {"greedy-dual", "lru", "freq", "size", "landlord"};
     static bool expected[ACCESSES], found[ACCESSES];
-    struct log *log = log_one();
-    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(cache);
+    OWNED(free) struct cache *cache = must(calloc(1, sizeof *cache));
     size_t misses[5] = {0}, compared = 0;
     for (uint64_t number = 0; number < 12; number++) {
         cache_draw(cache, number, false);
         for (unsigned rule = 0; rule < 5; rule++) {
             const bool gpu = number % 2 == 0;
-            char keep[128];
-            snprintf(keep, sizeof keep,
-                     "{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}", rules[rule],
-                     number % 4 > 1 ? "scarce"
-                     : gpu          ? "gpu"
-                                    : "host");
+            char *keep = formatted("{'name':'greedy-dual','params':{'variant':'%s','size':'%s'}}",
+                                   rules[rule],
+                                   number % 4 > 1 ? "scarce"
+                                   : gpu          ? "gpu"
+                                                  : "host");
             const size_t certain = naive_run(cache, (enum naive_rule)rule, expected);
             compared += certain;
-            cache_run(cache, gpu, keep, log, found);
+            cache_run(cache, gpu, keep, &rows, found);
             for (size_t i = 0; i < certain; i++) {
                 if (expected[i] != found[i])
                     fail_msg("cache %u, %s: access %zu", (unsigned)number, rules[rule], i);
@@ -681,17 +661,15 @@ CASE(evictions_are_those_of_a_naive_cache)
 CASE(more_memory_never_costs_lru_a_hit)
 {
     static bool smaller[ACCESSES], larger[ACCESSES], listed[ACCESSES];
-    struct log *log = log_one();
-    OWNED(free) struct cache *cache = calloc(1, sizeof *cache);
-    assert_non_null(cache);
+    OWNED(free) struct cache *cache = must(calloc(1, sizeof *cache));
     size_t gained = 0;
     for (uint64_t number = 0; number < 3; number++) {
         cache_draw(cache, number, true);
         for (unsigned places = 1; places <= FUNCTIONS; places++) {
             cache->capacity = 100 * places;
-            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", log,
+            cache_run(cache, false, "{'name':'greedy-dual','params':{'variant':'lru'}}", &rows,
                       larger);
-            cache_run(cache, false, "infinite", log, listed);
+            cache_run(cache, false, "infinite", &rows, listed);
             for (size_t i = 0; i < cache->count; i++) {
                 assert_int_equal(larger[i], listed[i]);
                 assert_true(places == 1 || smaller[i] || !larger[i]);
@@ -729,13 +707,11 @@ CASE(every_keep_alive_works_under_every_scheduler)
     assert_non_null(again);
     uint64_t prewarms = 0, evictions = 0;
     for (uint64_t number = 0; number < 6; number++) {
-        char json[WORLD_BYTES];
-        world_random(json, number, false);
+        char *json = world_random(number, false);
         for (size_t p = 0; p < 4; p++) {
             for (size_t k = 0; k < KEEP_ALIVES; k++) {
-                RESULT result = {0};
                 RESULT second = {0};
-                run_kept(json, keep_alives[k], policies[p], log, &result);
+                run_kept(json, keep_alives[k], policies[p], log, anew());
                 run_kept(json, keep_alives[k], policies[p], again, &second);
                 world_check_conserved(log, &result, 400);
                 assert_same_rows(log, again);
@@ -762,8 +738,7 @@ static sim_time_t keep_nothing(void *state, struct platform *platform, uint32_t 
 
 static uint64_t evictions_under(const struct policy *policy, const char *keep_alive)
 {
-    RESULT result = {0};
-    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), &result);
+    run_experiment(load_kept(diamond, keep_alive), policy, log_one(), anew());
     return result.run.evictions;
 }
 
@@ -781,8 +756,7 @@ CASE(a_named_keep_alive_goes_before_the_schedulers_own)
 static bool resolves_to(const char *keep_alive, const char *part)
 {
     EXPERIMENT *experiment = load_kept(diamond, keep_alive);
-    char json[256];
-    snprintf(json, sizeof json, "%s", part);
+    char *json = formatted("%s", part);
     const bool found = strstr(experiment->resolved_json, json_requote(json)) != NULL;
     return found;
 }
@@ -806,13 +780,11 @@ CASE(fixed_is_what_keep_alive_s_says)
     assert_non_null(named);
     static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES], keys[64];
-        RESULT result = {0};
+        char json[WORLD_BYTES];
         RESULT second = {0};
         snprintf(json, sizeof json, "%s", diamond);
-        snprintf(keys, sizeof keys, "'keep_alive_s':%s,'prewarm'", times[i]);
-        world_replace(json, "'prewarm'", keys);
-        run_kept(json, NULL, "esg", log, &result);
+        world_replace(json, "'prewarm'", formatted("'keep_alive_s':%s,'prewarm'", times[i]));
+        run_kept(json, NULL, "esg", log, anew());
         run_kept(json, "fixed", "esg", named, &second);
         assert_same_rows(log, named);
         assert_memory_equal(&result.run, &second.run, sizeof result.run);
@@ -840,13 +812,11 @@ CASE(every_module_is_found_and_its_table_is_sound)
 
 CASE(the_settings_of_the_shipped_sweep_name_their_keep_alive)
 {
-    struct error error = {0};
     OWNED(sweep_free)
-    struct sweep *sweep = sweep_load("workloads/experiments/keep-alive.json", NULL, 0, &error);
-    assert_non_null(sweep);
+    struct sweep *sweep =
+        must(sweep_load("workloads/experiments/keep-alive.json", NULL, 0, hear()));
     assert_string_equal(sweep->runs[0].label, "setting=none policy.name=esg");
-    EXPERIMENT *experiment = sweep_experiment(sweep, sweep->run_count - 1, &error);
-    assert_non_null(experiment);
+    EXPERIMENT *experiment = must(sweep_experiment(sweep, sweep->run_count - 1, hear()));
     assert_string_equal(experiment->platform.keep_alive_policy->name, "greedy-dual");
 }
 

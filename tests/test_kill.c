@@ -10,7 +10,6 @@
 #include "results/store/hdf5_table.h"
 #include "results/store/seal.h"
 #include "results/store/store.h"
-#include "sim/engine/random.h"
 #include "sim/run/worker_pool.h"
 
 enum { KILLS = 200, RUNS = 8 };
@@ -59,8 +58,7 @@ static void nap(double seconds)
 static int files_count(const char *folder)
 {
     int count = -2; /* . and .. */
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
+    DIR *listing = must(opendir(folder));
     while (readdir(listing) != NULL)
         count++;
     (void)closedir(listing);
@@ -117,12 +115,10 @@ static void wait_for_moment(struct scene *scene, pid_t pid)
 /* One of its children, as the kernel lists them; 0: none at this moment. */
 static pid_t worker_of(pid_t pid, size_t choice)
 {
-    char path[64];
     char list[512] = "";
     long children[64];
     size_t count = 0;
-    (void)snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(formatted("/proc/%ld/task/%ld/children", (long)pid, (long)pid), "r");
     if (file == NULL)
         return 0;
     list[fread(list, 1, sizeof list - 1, file)] = '\0';
@@ -146,17 +142,14 @@ struct records {
 /* Adds the runs of one part. */
 static void part_read(const char *path, long part, struct records *records)
 {
-    struct error error = {0};
     assert_true(seal_is_whole(path));
-    struct run_source *source = run_source_open(path, &error);
-    assert_non_null(source);
+    struct run_source *source = must(run_source_open(path, hear()));
     const struct results *results = run_source_results(source);
     const hid_t access = hdf5_access(), file = H5Fopen(path, H5F_ACC_RDONLY, access);
     (void)H5Pclose(access);
     assert_true(file >= 0);
     for (size_t row = 0; row < results->run_count; row++) {
-        char name[64];
-        (void)snprintf(name, sizeof name, "runs/%s", results->runs[row].hash);
+        char *name = formatted("runs/%s", results->runs[row].hash);
         const hid_t group = H5Gopen2(file, name, H5P_DEFAULT);
         const size_t run = (size_t)run_source_position(source, row);
         double wall_s = 0;
@@ -178,9 +171,8 @@ static void records_check(const struct scene *scene, struct records *before)
     struct records now = {.count = 0};
     DIR *listing = opendir(scene->runs);
     for (const struct dirent *file; listing != NULL && (file = readdir(listing)) != NULL;) {
-        char path[512];
         const char *end = strrchr(file->d_name, '.');
-        (void)snprintf(path, sizeof path, "%s/%s", scene->runs, file->d_name);
+        char *path = formatted("%s/%s", scene->runs, file->d_name);
         if (file->d_name[0] != '.' && end != NULL && strcmp(end, ".h5") == 0)
             part_read(path, strtol(file->d_name + strlen("part-"), NULL, 10), &now);
     }

@@ -322,16 +322,15 @@ static void check_rows(const struct workload *workload, const struct log *log)
 
 CASE(a_batch_runs_on_a_gpu_of_its_kind)
 {
-    static struct log log;
     EXPERIMENT *e = load(MIXED);
     static const struct policy *const policies[] = {&first_fit, &at_random};
     for (size_t p = 0; p < 2; p++) {
-        RESULT result = {0};
         bool seen[2] = {false, false};
-        run_well(MIXED, policies[p], &log, &result);
-        check_rows(&e->workload, &log);
-        for (size_t i = 0; i < log.batch_count; i++)
-            seen[e->workload.functions[0].configurations[log.batches[i].configuration].kind] = true;
+        run_well(MIXED, policies[p], &rows, anew());
+        check_rows(&e->workload, &rows);
+        for (size_t i = 0; i < rows.batch_count; i++)
+            seen[e->workload.functions[0].configurations[rows.batches[i].configuration].kind] =
+                true;
         assert_true(seen[0] && (p == 0 || seen[1]));
     }
 }
@@ -361,10 +360,7 @@ static bool reshare_decide(void *state, struct platform *platform)
 CASE(an_instance_keeps_its_kind)
 {
     POLICY(policy, .state_bytes = 1, .decide = reshare_decide);
-    struct simulation_result result = {0};
-    struct error error = {0};
-    assert_false(run(MIXED, &policy, NULL, &result, &error));
-    assert_contains(error.message, "another kind of GPU");
+    assert_bad_run(run(MIXED, &policy, NULL, anew(), hear()), "another kind of GPU");
 }
 
 /* ---- Theory and runs of one kind ------------------------------------------------------------- */
@@ -392,10 +388,7 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
         double number;
     } rates[] = {{"4", 4}, {"10", 10}};
     for (size_t i = 0; i < 2; i++) {
-        char json[2048];
-        RESULT result = {0};
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
             "units':1,'memory_mb':10}]},{'vcpus':1,'memory_mb':100,'gpus':[{'sharing':'exclusive','"
             "units':1,'memory_mb':10,'speed':0.5}]}]},'functions':[{'name':'f','service':{'"
@@ -404,7 +397,7 @@ CASE(unlike_servers_are_as_fast_as_theory_says)
                 "%s") ",'platform':{" CALM
                       "},'requests':80000,'warmup_requests':4000,'seed':8,'record':'summary'}",
             rates[i].rate);
-        run_well(json, &first_fit, NULL, &result);
+        run_well(json, &first_fit, NULL, anew());
         const double theory = 1e3 * unlike_servers_response(rates[i].number, 10, 5);
         /* The half-width is 1.96 standard errors; the test allows 2.5 of them. */
         assert_absolute(result.overall.latency_ms_mean, theory,
@@ -431,8 +424,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
-    FILE *trace = open_memstream(&text, &size);
-    assert_non_null(trace);
+    FILE *trace = must(open_memstream(&text, &size));
     (void)fputs("time_ms,application\n", trace);
     for (size_t i = 0; i < mixed->request_count; i++) {
         const struct request_row *row = &mixed->requests[i];
@@ -463,10 +455,9 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
 CASE(two_kinds_with_a_function_each_are_two_clusters)
 {
     static struct log mixed;
-    RESULT result = {0};
     run_well(WORLD(GROUP("2", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
                    "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("420"), FIFO "600"),
-             NULL, &mixed, &result);
+             NULL, &mixed, anew());
     check_alone(&mixed,
                 WORLD(GROUP("2", GPU_A("")), ONLY_A, "[" ONLY("x", "f") "]",
                       "{'process':'trace','file':'%s'}", FIFO "%zu"),
@@ -496,23 +487,18 @@ CASE(a_kind_that_is_not_used_changes_nothing)
         simulation_result_clear(&results[i]);
 }
 
-/* ---- What belongs to the GPU ------------------------------------------------------------------
- */
+/* ---- What belongs to the GPU ----------------------------------------------------------------- */
 
 /* Constant arrivals 1 s apart on one invoker; returns the first request's latency in ms. */
 static double first_latency(const char *cluster, const char *profiles, const char *platform)
 {
-    static struct log log;
-    RESULT result = {0};
-    char json[8192];
-    (void)snprintf(
-        json, sizeof json,
-        "{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
-        ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
-        "%s},'requests':2,'warmup_requests':0}",
-        cluster, profiles, platform);
-    run_well(json, &first_fit, &log, &result);
-    return sim_to_ms(log.requests[0].finish_ns - log.requests[0].arrival_ns);
+    char *json =
+        formatted("{'cluster':{'invokers':[%s]},'profiles':{%s},'applications':" ONE_STAGE
+                  ",'arrivals':{'process':'uniform','low_ms':1000,'high_ms':1000},'platform':{" CALM
+                  "%s},'requests':2,'warmup_requests':0}",
+                  cluster, profiles, platform);
+    run_well(json, &first_fit, &rows, anew());
+    return sim_to_ms(rows.requests[0].finish_ns - rows.requests[0].arrival_ns);
 }
 
 CASE(a_cold_start_is_that_of_the_gpu)
@@ -539,8 +525,6 @@ static bool pair_decide(void *state, struct platform *platform)
 CASE(interference_is_that_of_the_gpu)
 {
     POLICY(pairs, .state_bytes = 1, .decide = pair_decide);
-    static struct log log;
-    RESULT result = {0};
     run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(
                  "1", GPU_B("")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
                                                               "{'model':'constant','"
@@ -561,11 +545,11 @@ CASE(interference_is_that_of_the_gpu)
                                                                               "requests':4,'"
                                                                               "warmup_"
                                                                               "requests':0}",
-             &pairs, &log, &result);
-    assert_int_equal(log.batch_count, 4);
+             &pairs, &rows, anew());
+    assert_int_equal(rows.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
-        assert_absolute((double)(log.batches[i].finished_ns - log.batches[i].started_ns),
-                        log.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
+        assert_absolute((double)(rows.batches[i].finished_ns - rows.batches[i].started_ns),
+                        rows.batches[i].invoker == 0 ? 80e6 : 90e6, 4);
 }
 
 /* Both kinds transform one draw: a lognormal factor of the kind's cv. */
@@ -586,8 +570,7 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
     static struct log logs[3];
     EXPERIMENT *e = load(worlds[2]);
     for (size_t i = 0; i < 3; i++) {
-        RESULT result = {0};
-        run_well(worlds[i], &at_random, &logs[i], &result);
+        run_well(worlds[i], &at_random, &logs[i], anew());
     }
     double noise[2][300] = {{0}};
     bool seen[2] = {false, false};
@@ -628,19 +611,15 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
                                "'policy':{'name':'esg'},'platform':{" CALM
                                "},'requests':20,'warmup_requests':0"));
     const struct recorder recorder = {.decision = take_decision, .batch = take_batch};
-    RESULT result = {0};
-    struct error error = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(e, &values, &error);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_resolve(e, &values, hear()));
     planned = taken = 0;
-    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));
     assert_true(taken >= 20 * 40 * SIM_MS); /* 20 ms at the least at speed 1 */
     assert_int_equal(planned, taken);
 }
 
-/* ---- Capacity ---------------------------------------------------------------------------------
- */
+/* ---- Capacity -------------------------------------------------------------------------------- */
 
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
 CASE(capacities_of_kinds_add_up)

@@ -126,18 +126,17 @@ static void read_as_listing(const struct spelt *table, const char *path,
 {
     struct line_reader lines = {0};
     struct listing listing = {.lines = &lines, .options = options};
-    struct error error = {0};
     char *line = NULL;
-    assert_good(line_reader_open(&lines, path, &error), &error);
-    assert_int_equal(line_reader_next(&lines, &line, &error), LINE_READ);
-    assert_good(listing_open(&listing, line, &error), &error);
+    assert_good(line_reader_open(&lines, path, hear()));
+    assert_int_equal(line_reader_next(&lines, &line, hear()), LINE_READ);
+    assert_good(listing_open(&listing, line, hear()));
     assert_int_equal(listing.count, table->columns);
     for (size_t r = 0; r < table->rows; r++) {
-        assert_int_equal(listing_next(&listing, &error), LINE_READ);
+        assert_int_equal(listing_next(&listing, hear()), LINE_READ);
         for (size_t c = 0; c < table->columns; c++)
             assert_string_equal(listing.fields[c], table->fields[r][c]);
     }
-    assert_int_equal(listing_next(&listing, &error), LINE_END);
+    assert_int_equal(listing_next(&listing, hear()), LINE_END);
     listing_close(&listing);
     line_reader_close(&lines);
 }
@@ -147,17 +146,15 @@ static void read_as_requests(const struct spelt *table, const char *path,
 {
     const struct trace_columns columns = {.time = "A", .unit = "s", .table = options};
     const struct trace_view view = {.columns = &columns};
-    struct error error = {0};
     struct trace_record record;
-    struct trace_reader *reader = trace_open_view(path, NULL, 1, &view, &error);
-    assert_good(reader != NULL, &error);
+    struct trace_reader *reader = must(trace_open_view(path, NULL, 1, &view, hear()));
     for (size_t r = 0; r < table->rows; r++) {
-        assert_true(trace_next(reader, &record, &error));
+        assert_true(trace_next(reader, &record, hear()));
         assert_int_equal(record.time / SIM_S, strtol(table->fields[r][0], NULL, 10) -
                                                   strtol(table->fields[0][0], NULL, 10));
     }
-    assert_false(trace_next(reader, &record, &error));
-    assert_string_equal(error.message, "");
+    assert_false(trace_next(reader, &record, hear()));
+    assert_string_equal(heard.message, "");
     trace_close(reader);
 }
 
@@ -167,9 +164,8 @@ static void read_as_trainings(const struct spelt *table, const char *path,
     const struct training_columns columns = {
         .names = {"#1", "B", [TRAINING_ROLE_DURATION] = "C"}, .unit = "s", .foreign = true};
     const struct training_source source = {.table = options};
-    struct error error = {0};
-    struct training_trace *trace = training_trace_read_view(path, NULL, &columns, &source, &error);
-    assert_good(trace != NULL, &error);
+    struct training_trace *trace =
+        must(training_trace_read_view(path, NULL, &columns, &source, hear()));
     assert_int_equal(trace->count, table->rows);
     for (size_t r = 0; r < table->rows; r++) {
         assert_int_equal(trace->rows[r].gpus, strtol(table->fields[r][1], NULL, 10));
@@ -185,8 +181,7 @@ CASE(every_spelling_of_a_table_from_every_source_gives_the_same_rows)
         static void (*const readers[])(const struct spelt *, const char *,
                                        struct listing_options *) = {
             read_as_listing, read_as_requests, read_as_trainings};
-        struct random_stream random;
-        random_stream_open(&random, 3, RANDOM_TEST, trial, 0);
+        RANDOM_STREAM(random, 3, RANDOM_TEST, trial, 0);
         spell(&table, &random);
         char names[] = "A,B,C,D,E,F";
         names[2 * table.columns - 1] = '\0';

@@ -70,8 +70,7 @@ CASE(a_gpu_of_twice_the_speed_counts_twice)
 static struct experiment *load_with_slo(const char *slo)
 {
     char *text = strdup(WORLD(INVOKERS("4", "16", "1"), POISSON("0.5"))), *json = NULL;
-    char *rest = strstr(text, "\"policy\"");
-    assert_non_null(rest);
+    char *rest = must(strstr(text, "\"policy\""));
     *rest = '\0';
     assert_true(
         asprintf(&json, "%s\"slo\":%s,\"policy\"%s", text, slo, rest + strlen("\"policy\"")) > 0);
@@ -109,16 +108,11 @@ CASE(the_load_of_the_theory_experiments_is_theirs)
     } theory[] = {{"mm1", "0.8"},  {"mmc", "0.8"},     {"md1", "0.8"},   {"mg1", "0.7"},
                   {"mmck", "1.1"}, {"tandem", "0.72"}, {"pool", "0.005"}};
     for (size_t i = 0; i < sizeof theory / sizeof *theory; i++) {
-        char path[128], value[64];
-        struct error error = {0};
-        (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", theory[i].file);
-        (void)snprintf(value, sizeof value, "{\"process\":\"poisson\",\"load\":%s}",
-                       theory[i].load);
+        char *path = formatted("workloads/experiments/theory/%s.json", theory[i].file);
+        char *value = formatted("{\"process\":\"poisson\",\"load\":%s}", theory[i].load);
         const struct override override = {"arrivals", value};
-        EXPERIMENT *given = experiment_load(path, NULL, 0, &error);
-        EXPERIMENT *by_load = experiment_load(path, &override, 1, &error);
-        assert_non_null(given);
-        assert_non_null(by_load);
+        EXPERIMENT *given = must(experiment_load(path, NULL, 0, hear()));
+        EXPERIMENT *by_load = must(experiment_load(path, &override, 1, hear()));
         assert_relative(by_load->arrivals.rate_per_s, given->arrivals.rate_per_s, 1e-12);
     }
 }
@@ -142,9 +136,7 @@ CASE(a_load_keeps_that_share_of_the_limiting_resource_busy)
          false, 0.3},
     };
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
-        RESULT result = {0};
-        struct error error = {0};
-        assert_true(run(worlds[i].json, NULL, NULL, &result, &error));
+        assert_true(run(worlds[i].json, NULL, NULL, anew(), hear()));
         const double busy =
             worlds[i].vcpus ? result.run.vcpu_utilisation : result.run.gpu_utilisation;
         if (fabs(busy / worlds[i].load - 1) > 10 / sqrt(15000))
@@ -178,27 +170,21 @@ CASE(a_load_scales_intervals_and_states)
 /* The canonical form holds what decides the run: the rate. */
 CASE(a_load_and_its_rate_are_one_experiment)
 {
-    struct error error = {0};
-    EXPERIMENT *by_load = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
-                                           "e.json", ".", NULL, 0, &error);
-    assert_non_null(by_load);
-    char rate[32];
-    (void)snprintf(rate, sizeof rate, "%.17g", by_load->arrivals.rate_per_s);
+    EXPERIMENT *by_load = must(experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("0.7")),
+                                                "e.json", ".", NULL, 0, hear()));
+    char *rate = formatted("%.17g", by_load->arrivals.rate_per_s);
     assert_null(strstr(by_load->resolved_json, "\"load\""));
     STRING *value = NULL;
     assert_true(asprintf(&value, "{\"process\":\"poisson\",\"rate_per_s\":%s}", rate) > 0);
     const struct override override = {"arrivals", value};
-    EXPERIMENT *by_rate = experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json",
-                                           ".", &override, 1, &error);
-    assert_non_null(by_rate);
+    EXPERIMENT *by_rate = must(experiment_parse(WORLD(INVOKERS("4", "16", "1"), POISSON("1")),
+                                                "e.json", ".", &override, 1, hear()));
     assert_string_equal(by_rate->hash, by_load->hash);
 }
 
 CASE(a_load_that_cannot_be_set_is_refused)
 {
-    static const struct {
-        const char *arrivals, *fragment;
-    } faults[] = {
+    static const struct refusal faults[] = {
         {"{\"process\":\"poisson\",\"rate_per_s\":3,\"load\":1}",
          "arrivals: has both \"load\" and \"rate_per_s\"; keep one"},
         {"{\"process\":\"closed\",\"users\":3,\"think_ms\":1,\"load\":1}", "change \"users\""},
@@ -211,15 +197,8 @@ CASE(a_load_that_cannot_be_set_is_refused)
         {POISSON("1e300"), "arrivals.load"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct error error = {0};
-        const struct override override = {"arrivals", faults[i].arrivals};
-        struct experiment *experiment = experiment_parse(
-            WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "e.json", ".", &override, 1, &error);
-        assert_null(experiment);
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, faults[i].fragment) == NULL ||
-            strchr(error.message, '\n') != NULL)
-            fail_msg("%s: %s", faults[i].arrivals, error.message);
+        assert_text_refused(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "arrivals",
+                            faults[i].text, faults[i].words);
     }
 }
 
@@ -234,30 +213,24 @@ CASE(a_load_beyond_any_rate_is_refused)
         "\"a\","
         "\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":" POISSON("0.5") "}"};
     for (size_t i = 0; i < 2; i++) {
-        struct error error = {0};
-        assert_null(experiment_parse(worlds[i], "e.json", ".", NULL, 0, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, "arrivals.load: ") == NULL)
-            fail_msg("%s", error.message);
+        assert_bad_input(experiment_parse(worlds[i], "e.json", ".", NULL, 0, hear()),
+                         "arrivals.load: ");
     }
 }
 
 CASE(a_swept_load_names_its_runs)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
-    struct error error = {0};
     write_temporary(
         path,
         "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
                            POISSON("1")) ","
                                          "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
-    OWNED(sweep_free) struct sweep *sweep = sweep_load(path, NULL, 0, &error);
+    OWNED(sweep_free) struct sweep *sweep = must(sweep_load(path, NULL, 0, hear()));
     unlink(path);
-    assert_non_null(sweep);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
-        EXPERIMENT *experiment = sweep_experiment(sweep, r, &error);
-        assert_non_null(experiment);
+        EXPERIMENT *experiment = must(sweep_experiment(sweep, r, hear()));
         assert_string_equal(sweep->runs[r].label,
                             r < 2 ? "arrivals.load=0.2" : "arrivals.load=1.2");
         assert_relative(experiment->arrivals.rate_per_s, (r < 2 ? 0.2 : 1.2) * 28 / 0.060, 1e-12);

@@ -50,13 +50,13 @@ static void mixed_profile(char *json, gsl_rng *rng, const char *own, const char 
 
 /* Invokers with MIG quarters, others with MPS per cent, and one with both. The functions f and g
  * run on both kinds, q on quarters only and h on hundredths only. */
-static void mixed_world(char json[WORLD_BYTES], uint64_t number, bool nominal)
+static char *mixed_world(uint64_t number, bool nominal)
 {
     static const char *const quarters[] = {"1", "2", "4"};
     static const char *const hundredths[] = {"25", "50", "100"};
     RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 8);
     gsl_rng *rng = &stream.rng;
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'mixed','cluster':{'invokers':[{'count':%lu,'vcpus':6,'memory_mb':2000,'"
               "gpus':[" QUARTERS "]},{'count':%lu,'vcpus':6,'memory_mb':2000,'gpus':[" HUNDREDTHS
@@ -78,6 +78,7 @@ static void mixed_world(char json[WORLD_BYTES], uint64_t number, bool nominal)
               "'warmup_requests':0,'seed':%u}",
               20 + 60 * gsl_rng_uniform(rng), 0.9 + 1.5 * gsl_rng_uniform(rng),
               nominal ? "false" : "true", MIXED_REQUESTS, (unsigned)number + 1);
+    return json;
 }
 
 /* ---- What holds under every policy ----------------------------------------------------------- */
@@ -123,20 +124,17 @@ static void check_kinds(const struct workload *workload, const struct log *log, 
 
 CASE(every_policy_serves_unlike_gpus)
 {
-    struct log *log = log_one();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
         size_t used[2] = {0};
         for (uint64_t world = 0; world < MIXED_WORLDS; world++) {
-            char json[WORLD_BYTES];
-            RESULT result = {0};
-            mixed_world(json, world, world % 2 == 0);
+            char *json = mixed_world(world, world % 2 == 0);
             EXPERIMENT *experiment = load(json);
             assert_int_equal(experiment->workload.kind_count, 2);
-            run_well(json, policy, log, &result);
-            world_check_conserved(log, &result, MIXED_REQUESTS);
-            world_check_batches(log);
-            check_kinds(&experiment->workload, log, world % 2 == 0, used);
+            run_well(json, policy, &rows, anew());
+            world_check_conserved(&rows, &result, MIXED_REQUESTS);
+            world_check_batches(&rows);
+            check_kinds(&experiment->workload, &rows, world % 2 == 0, used);
             assert_true(result.overall.slo_hit_rate <= result.run.bound_capacity_slo_hit_rate);
         }
         assert_true(used[0] > 0 && used[1] > 0);
@@ -147,7 +145,7 @@ CASE(every_policy_serves_unlike_gpus)
 
 /* One function on two kinds of GPU. The second takes half the time for half the price, share by
  * share. Requests are far apart and containers warm. */
-static void dominated_world(char json[WORLD_BYTES])
+static char *dominated_world(void)
 {
     static const char *const profile =
         "{'device':'test','evidence':'assumed','source':'test','licence':'none','unit':%s,'"
@@ -155,7 +153,7 @@ static void dominated_world(char json[WORLD_BYTES])
         "],'noise':{'cv':0},'cold_start_ms':{'mean':100,'cv':0},'gpu_memory_mb':{'weights':100,'"
         "per_item':10},'host_memory_mb':100,'bandwidth_share':0.4}},'interference':{'model':'none'}"
         "}";
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'dominated','cluster':{'invokers':[{'count':2,'vcpus':6,'memory_mb':2000,'"
               "gpus':[" QUARTERS "]},{'count':2,'vcpus':6,'memory_mb':2000,'gpus':[" HUNDREDTHS
@@ -170,6 +168,7 @@ static void dominated_world(char json[WORLD_BYTES])
         "},'applications':[{'name':'single','stages':[{'name':'a','function':'f'}]}],'arrivals':{'"
         "process':'uniform','low_ms':400,'high_ms':600},'slo':{'factor':1.5},'platform':{'prewarm':"
         "'none','transfer':{'latency_ms':0}},'requests':60,'warmup_requests':0,'seed':1}");
+    return json;
 }
 
 /* By design: the minimum configuration is the first kind's; INFless takes the first slot with room;
@@ -186,17 +185,14 @@ static bool minimises(const struct policy *policy)
 
 CASE(a_kind_that_is_faster_and_cheaper_is_used_first)
 {
-    struct log *log = log_one();
-    char json[WORLD_BYTES];
-    dominated_world(json);
+    char *json = dominated_world();
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         const struct policy *policy = policy_for_requests(p);
-        RESULT result = {0};
-        run_well(json, policy, log, &result);
-        for (size_t i = 0; i < log->batch_count && minimises(policy); i++)
-            if (log->batches[i].invoker < 2)
+        run_well(json, policy, &rows, anew());
+        for (size_t i = 0; i < rows.batch_count && minimises(policy); i++)
+            if (rows.batches[i].invoker < 2)
                 fail_msg("%s runs request %u on the kind that is slower and dearer", policy->name,
-                         (unsigned)log->batches[i].first_request);
+                         (unsigned)rows.batches[i].first_request);
         assert_true(result.overall.slo_hit_rate >= 0.9);
     }
 }
@@ -209,7 +205,6 @@ static double hits_with(const char *policy, uint64_t number, bool both)
     static const char *const quarters[] = {"1", "2", "4"};
     static const char *const hundredths[] = {"25", "50", "100"};
     char json[WORLD_BYTES] = "";
-    RESULT result = {0};
     RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 9);
     world_add(json, "{'name':'alone','cluster':{'invokers':[{'count':2,'vcpus':8,'memory_mb':4000,'"
                     "gpus':[" QUARTERS "]}");
@@ -229,7 +224,7 @@ static double hits_with(const char *policy, uint64_t number, bool both)
               "platform':{'prewarm':'none','interference':false,'initial':{'f':%d,'g':%d,'q':8}},'"
               "requests':400,'warmup_requests':50,'seed':%u}",
               40, both ? 16 : 8, both ? 16 : 8, (unsigned)number + 1);
-    run_well(json, policy_find(policy, NULL), NULL, &result);
+    run_well(json, policy_find(policy, NULL), NULL, anew());
     const double hits = result.overall.slo_hit_rate;
     return hits;
 }

@@ -362,10 +362,7 @@ CASE(split_of_any_dag_is_sound_and_of_trees_the_best)
 
 static const struct policy *nexus(void)
 {
-    struct error error = {0};
-    const struct policy *policy = policy_find("nexus", &error);
-    assert_non_null(policy);
-    return policy;
+    return must(policy_find("nexus", hear()));
 }
 
 CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
@@ -387,17 +384,13 @@ CASE(no_rule_is_broken_and_no_job_lost_in_any_world)
 /* What Nexus is known for: under overload it drops what is lost and serves the rest in time. */
 CASE(refusing_keeps_serving_in_time_under_overload)
 {
-    struct log *log = log_one();
-    STRING *json = malloc(sizeof diamond + 16);
-    assert_non_null(json);
+    STRING *json = must(malloc(sizeof diamond + 16));
     memcpy(json, diamond, sizeof diamond);
-    char *slo = strstr(json, "\"factor\":1.2");
-    assert_non_null(slo);
+    char *slo = must(strstr(json, "\"factor\":1.2"));
     memcpy(slo, "\"factor\":2.0", 12);
     double hits[2];
     for (int off = 0; off < 2; off++) {
-        RESULT result = {0};
-        run_well_with(json, nexus(), "own_admission", !off, log, &result);
+        run_well_with(json, nexus(), "own_admission", !off, &rows, anew());
         hits[off] = result.overall.slo_hit_rate;
         assert_true(off == 1 ? result.overall.dropped == 0 : result.overall.dropped > 0);
     }

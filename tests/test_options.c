@@ -11,8 +11,7 @@ CASE(whole_numbers_in_range_are_read)
     } cases[] = {{"0", 0}, {"7", 7}, {"007", 7}, {"18446744073709551615", UINT64_MAX}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t value = 1234;
-        struct error error;
-        assert_true(cli_parse_u64("--seed", cases[i].text, 0, UINT64_MAX, &value, &error));
+        assert_true(cli_parse_u64("--seed", cases[i].text, 0, UINT64_MAX, &value, hear()));
         assert_true(value == cases[i].value);
     }
 }
@@ -36,11 +35,9 @@ CASE(anything_else_is_not_a_whole_number)
                                         "99999999999999999999999999999"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t value = 1234;
-        struct error error;
-        assert_false(cli_parse_u64("--jobs", cases[i], 6, 20, &value, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        assert_true(strncmp(error.message, "--jobs: '", 9) == 0);
-        assert_contains(error.message, "from 6 to 20");
+        assert_bad_input(cli_parse_u64("--jobs", cases[i], 6, 20, &value, hear()), "");
+        assert_true(strncmp(heard.message, "--jobs: '", 9) == 0);
+        assert_contains(heard.message, "from 6 to 20");
         assert_true(value == 1234);
     }
 }
@@ -53,8 +50,7 @@ CASE(decimal_numbers_in_range_are_read)
     } cases[] = {{"0", 0}, {"-2.5", -2.5}, {"1e3", 1000}, {".5", 0.5}, {"+4", 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double value = 1234;
-        struct error error;
-        assert_true(cli_parse_double("--budget-ms", cases[i].text, -3, 1000, &value, &error));
+        assert_true(cli_parse_double("--budget-ms", cases[i].text, -3, 1000, &value, hear()));
         assert_true(value == cases[i].value);
     }
 }
@@ -65,10 +61,8 @@ CASE(anything_else_is_not_a_decimal_number)
                                         "1e1e", "--1", "e",  "1,5", "-0.01", "10.01"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double value = 1234;
-        struct error error;
-        assert_false(cli_parse_double("--budget-ms", cases[i], 0, 10, &value, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        assert_true(strncmp(error.message, "--budget-ms: '", 14) == 0);
+        assert_bad_input(cli_parse_double("--budget-ms", cases[i], 0, 10, &value, hear()), "");
+        assert_true(strncmp(heard.message, "--budget-ms: '", 14) == 0);
         assert_true(value == 1234);
     }
 }
@@ -166,13 +160,11 @@ CASE(options_and_operands_may_stand_in_any_order)
         "walk --to desert --see a --steps 3 --pace 1.5 --shoes sandals --gait stride --see b "
         "--to=sea --far -- home inn"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char line[256], *argv[WORDS_MOST];
+        char *argv[WORDS_MOST];
         int argc;
         struct walk walk;
-        struct error error = {0};
-        (void)snprintf(line, sizeof line, "%s", lines[i]);
-        if (!parse(&command_walk, line, &argc, argv, &walk, &error))
-            fail_msg("%s: %s", lines[i], error.message);
+        if (!parse(&command_walk, formatted("%s", lines[i]), &argc, argv, &walk, hear()))
+            fail_msg("%s: %s", lines[i], heard.message);
         assert_int_equal(argc, 3);
         assert_string_equal(argv[1], "home");
         assert_string_equal(argv[2], "inn");
@@ -191,8 +183,7 @@ CASE(what_is_not_given_keeps_its_default)
     char line[] = "walk - --to sea", *argv[WORDS_MOST];
     int argc;
     struct walk walk;
-    struct error error;
-    assert_true(parse(&command_walk, line, &argc, argv, &walk, &error));
+    assert_true(parse(&command_walk, line, &argc, argv, &walk, hear()));
     assert_int_equal(argc, 2);
     assert_string_equal(argv[1], "-");
     assert_int_equal(walk.steps, 7);
@@ -202,9 +193,7 @@ CASE(what_is_not_given_keeps_its_default)
 
 CASE(every_fault_of_the_command_line_is_told_by_name)
 {
-    static const struct {
-        const char *line, *told;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"walk", "walk: FROM is missing; usage: esgsim walk FROM [VIA…] --to PLACE [--far] "},
         {"walk home", "walk: --to PLACE is missing; usage: "},
         {"walk home --to", "walk: --to lacks its value PLACE; usage: "},
@@ -226,15 +215,13 @@ CASE(every_fault_of_the_command_line_is_told_by_name)
         {"walk home --to sea --see fog", "--see: 'fog' cannot be seen"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char line[128], *argv[WORDS_MOST];
+        char *argv[WORDS_MOST];
         int argc;
         struct walk walk;
-        struct error error = {0};
-        (void)snprintf(line, sizeof line, "%s", cases[i].line);
-        assert_false(parse(&command_walk, line, &argc, argv, &walk, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strncmp(error.message, cases[i].told, strlen(cases[i].told)) != 0)
-            fail_msg("%s: %s", cases[i].line, error.message);
+        char *line = formatted("%s", cases[i].text);
+        assert_bad_input(parse(&command_walk, line, &argc, argv, &walk, hear()), "");
+        if (strncmp(heard.message, cases[i].words, strlen(cases[i].words)) != 0)
+            fail_msg("%s: %s", cases[i].text, heard.message);
     }
 }
 
@@ -246,36 +233,34 @@ CASE(an_operand_too_many_is_refused)
     char *argv[WORDS_MOST] = {(char *)"walk", empty, (char *)"--to", (char *)"sea", NULL};
     int argc;
     struct walk walk;
-    struct error error;
     argc = 4;
-    assert_false(cli_parse(&one, &argc, argv, &walk, &error));
-    assert_contains(error.message, "walk: an operand is empty; usage: ");
-    assert_false(parse(&one, first, &argc, argv, &walk, &error));
-    assert_contains(error.message, "walk: unexpected 'inn'; usage: esgsim walk FROM");
-    assert_false(parse(&none, second, &argc, argv, &walk, &error));
-    assert_contains(error.message, "walk: unexpected 'home'; usage: esgsim walk --to");
+    assert_bad_input(cli_parse(&one, &argc, argv, &walk, hear()),
+                     "walk: an operand is empty; usage: ");
+    assert_bad_input(parse(&one, first, &argc, argv, &walk, hear()),
+                     "walk: unexpected 'inn'; usage: esgsim walk FROM");
+    assert_bad_input(parse(&none, second, &argc, argv, &walk, hear()),
+                     "walk: unexpected 'home'; usage: esgsim walk --to");
 }
 
 CASE(settings_are_keys_and_values_in_their_order)
 {
     struct cli_settings settings = {0};
-    struct error error = {0};
     char good[] = "a.b=c=d", empty[] = "x=", *const bad[] = {"=1", "a", ""};
-    assert_true(cli_settings_add(&settings, "seed", "3", &error));
-    assert_true(cli_settings_add_text(&settings, good, &error));
-    assert_true(cli_settings_add_text(&settings, empty, &error));
+    assert_true(cli_settings_add(&settings, "seed", "3", hear()));
+    assert_true(cli_settings_add_text(&settings, good, hear()));
+    assert_true(cli_settings_add_text(&settings, empty, hear()));
     assert_int_equal(settings.count, 3);
     assert_string_equal(settings.list[0].value, "3");
     assert_string_equal(settings.list[1].key, "a.b");
     assert_string_equal(settings.list[1].value, "c=d");
     assert_string_equal(settings.list[2].value, "");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_false(cli_settings_add_text(&settings, bad[i], &error));
-        assert_contains(error.message, "--set: wants KEY=VALUE");
+        assert_bad_input(cli_settings_add_text(&settings, bad[i], hear()),
+                         "--set: wants KEY=VALUE");
     }
     while (settings.count < CLI_SETTINGS_MAX)
-        assert_true(cli_settings_add(&settings, "k", "v", &error));
-    assert_false(cli_settings_add(&settings, "k", "v", &error));
+        assert_true(cli_settings_add(&settings, "k", "v", hear()));
+    assert_false(cli_settings_add(&settings, "k", "v", hear()));
     assert_int_equal(settings.count, CLI_SETTINGS_MAX);
 }
 
@@ -301,10 +286,8 @@ CASE(help_lays_the_table_out_in_two_columns)
 
 CASE(a_usage_error_names_the_command_the_fault_and_the_usage)
 {
-    struct error error;
-    assert_false(cli_usage_error(&command_walk, &error, "too far"));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_string_equal(error.message,
+    assert_bad_input(cli_usage_error(&command_walk, hear(), "too far"), "");
+    assert_string_equal(heard.message,
                         "walk: too far; usage: esgsim walk FROM [VIA…] --to PLACE [--far] "
                         "[--steps N] [--pace X] [--shoes boots|sandals|trainers] "
                         "[--gait amble|stride] [--see SIGHT]…");

@@ -64,11 +64,9 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
 static struct orion_model *model_of(struct world *world, struct arena *arena, double slo_ms,
                                     double percentile)
 {
-    struct error error = {0};
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
-        orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, &error);
-    assert_good(model, &error);
+        must(orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear()));
     return model;
 }
 
@@ -436,7 +434,6 @@ CASE(requests_are_found_until_removed_and_no_longer)
 {
     enum { NUMBERS = 400 };
     static const struct orion_plan plan;
-    CLOSED(arena_clear) struct arena arena = {0};
     struct orion_requests requests = {0};
     bool present[NUMBERS] = {false};
     uint64_t random = 7;
@@ -450,7 +447,7 @@ CASE(requests_are_found_until_removed_and_no_longer)
             orion_requests_remove(&requests, number);
         } else {
             const struct orion_request request = {.number = number, .plan = &plan};
-            orion_requests_add(&requests, &arena, &request);
+            orion_requests_add(&requests, suite_arena(), &request);
         }
         count = present[number] ? count - 1 : count + 1;
         present[number] = !present[number];
@@ -532,32 +529,28 @@ CASE(random_worlds_are_served_whole_and_forgotten)
     } variants[] = {{NULL, 0},     {"method", 1},     {"bundle", 1},    {"charge", 1},
                     {"target", 1}, {"prewarm", 1},    {"cutoff", 1},    {"evaluation_units", 1000},
                     {"bins", 16},  {"headroom", 0.9}, {"max_batch", 1}, {"placement", 2}};
-    static struct log log;
     uint64_t random = 8;
     uint64_t prewarms = 0;
     uint64_t misses = 0;
     for (unsigned v = 0; v < 3 * sizeof variants / sizeof *variants; v++) {
-        char json[4096];
         const size_t variant = v % (sizeof variants / sizeof *variants);
-        (void)snprintf(json, sizeof json, WORLD, 1 + (unsigned)test_below(&random, 3),
-                       300 + (unsigned)test_below(&random, 1000),
-                       5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
-                       test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random),
-                       v);
-        RESULT result = {0};
-        run_orion(json, variants[variant].key, variants[variant].value, &log, &result);
+        char *json = formatted(
+            WORLD, 1 + (unsigned)test_below(&random, 3), 300 + (unsigned)test_below(&random, 1000),
+            5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
+            test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random), v);
+        run_orion(json, variants[variant].key, variants[variant].value, &rows, anew());
         uint64_t jobs = 0;
-        for (size_t i = 0; i < log.batch_count; i++) {
-            jobs += log.batches[i].jobs;
-            assert_true(log.batches[i].jobs <= log.batches[i].configured_batch);
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            jobs += rows.batches[i].jobs;
+            assert_true(rows.batches[i].jobs <= rows.batches[i].configured_batch);
         }
-        assert_int_equal(log.request_count, 400);
+        assert_int_equal(rows.request_count, 400);
         assert_int_equal(jobs, 1600);
         assert_int_equal(left.requests, 0);
         if (variants[variant].key != NULL && strcmp(variants[variant].key, "prewarm") == 0)
             assert_int_equal(left.bundles, 0); /* no timer is left to hold one */
-        assert_int_equal(result.overall.preplanned_batches, log.batch_count);
-        assert_true(misses_of(&result) <= log.batch_count);
+        assert_int_equal(result.overall.preplanned_batches, rows.batch_count);
+        assert_true(misses_of(&result) <= rows.batch_count);
         prewarms += result.run.prewarms;
         misses += misses_of(&result);
     }
@@ -568,16 +561,11 @@ CASE(random_worlds_are_served_whole_and_forgotten)
 /* At a trickle no two jobs ever wait together, so that whoever counts on a second one is wrong. */
 CASE(absent_jobs_are_counted_on_only_when_told)
 {
-    static struct log log;
-    char json[4096];
-    (void)snprintf(json, sizeof json, WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
-    struct simulation_result result = {0};
-    run_orion(json, "bundle", 1, &log, &result);
+    char *json = formatted(WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
+    run_orion(json, "bundle", 1, &rows, anew());
     assert_int_equal(misses_of(&result), 0);
-    simulation_result_clear(&result);
-    run_orion(json, NULL, 0, &log, &result);
+    run_orion(json, NULL, 0, &rows, anew());
     assert_true(misses_of(&result) > 0);
-    simulation_result_clear(&result);
 }
 
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
@@ -600,32 +588,25 @@ static const char rightly[] =
 
 CASE(container_is_ready_when_its_input_arrives)
 {
-    static struct log log;
-    struct simulation_result result = {0};
-    run_orion(rightly, "prewarm", 1, &log, &result);
+    run_orion(rightly, "prewarm", 1, &rows, anew());
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(log.requests[i].finish_ns - log.requests[i].arrival_ns, 220 * SIM_MS);
-    simulation_result_clear(&result);
-    run_orion(rightly, NULL, 0, &log, &result);
+        assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 220 * SIM_MS);
+    run_orion(rightly, NULL, 0, &rows, anew());
     /* f's own cold start is not foreseen; g's is over within a bin of the plan's median. */
     const sim_time_t bin = 180 * SIM_MS / BINS + 1;
     for (size_t i = 0; i < 5; i++) {
-        const sim_time_t latency = log.requests[i].finish_ns - log.requests[i].arrival_ns;
+        const sim_time_t latency = rows.requests[i].finish_ns - rows.requests[i].arrival_ns;
         assert_true(latency >= 160 * SIM_MS && latency <= 160 * SIM_MS + bin);
     }
     assert_int_equal(result.run.prewarms, 5);
-    simulation_result_clear(&result);
 }
 
 CASE(search_time_is_charged_and_the_second_time_only_when_told)
 {
-    static struct log log;
-    char json[4096];
     uint64_t units[2];
     for (int first = 0; first < 2; first++) {
-        RESULT result = {0};
-        (void)snprintf(json, sizeof json, WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
-        run_orion(json, "charge", first, &log, &result);
+        char *json = formatted(WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
+        run_orion(json, "charge", first, &rows, anew());
         units[first] = (uint64_t)result.run.decision_units;
     }
     assert_true(units[1] > 0 && units[0] > 10 * units[1]);

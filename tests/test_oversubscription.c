@@ -10,7 +10,6 @@ static struct training_result_row trainings[TRAININGS_MAX];
 static struct lease_row leases[LEASES_MAX];
 static struct log requests;
 static size_t training_count, lease_count;
-static struct simulation_result result;
 
 KEEPER(keep_training, training_result_row, trainings, training_count)
 
@@ -18,15 +17,13 @@ KEEPER(keep_lease, lease_row, leases, lease_count)
 
 static void simulate(const char *json, const struct policy *policy)
 {
-    struct error error = {0};
     const struct recorder recorder = {
         .context = &requests, .batch = log_batch, .training = keep_training, .lease = keep_lease};
     EXPERIMENT *experiment = load(json);
     training_count = lease_count = 0;
     memset(&requests, 0, sizeof requests);
     assert_good(
-        simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, &error),
-        &error);
+        simulation_run(experiment, policy, (const double[]){0}, &recorder, NULL, &result, hear()));
     simulation_result_clear(&result);
 }
 
@@ -106,11 +103,10 @@ CASE(two_whole_shares_have_half_the_gpu_each)
                                       {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
     for (size_t m = 0; m < 9; m++)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-            char trace[128];
             const double a = cases[c][0], b = cases[c][1], late = cases[c][2];
             const double half_a = models[m / 3].half, half_b = models[m % 3].half;
-            (void)snprintf(trace, sizeof trace, "0,%c,0,%g,1\n1,%c,%g,%g,1\n", models[m / 3].model,
-                           a, models[m % 3].model, late, b);
+            char *trace = formatted("0,%c,0,%g,1\n1,%c,%g,%g,1\n", models[m / 3].model, a,
+                                    models[m % 3].model, late, b);
             simulate(world(trace, 1, TWICE, ""), &whole);
             double want_a = a, want_b = late + b;
             if (late < a) {
@@ -427,7 +423,6 @@ CASE(random_runs_do_the_work_that_their_rows_say)
     struct random_stream random;
     for (unsigned trial = 0; trial < 12; trial++) {
         static char trace[8192];
-        char inference[1024];
         char *at = trace;
         double arrival = 0;
         random_stream_open(&random, 77, RANDOM_TEST, trial, 0);
@@ -437,8 +432,7 @@ CASE(random_runs_do_the_work_that_their_rows_say)
                           1 + (unsigned)(30 * random_uniform(&random)),
                           1U << (unsigned)(3 * random_uniform(&random)));
         }
-        (void)snprintf(
-            inference, sizeof inference,
+        char *inference = formatted(
             "'seed': %u, 'functions': {'functions': [{'name': 'f', 'service': {'distribution': "
             "'constant', 'mean_ms': 2000}, 'configuration': {'batch': 1, 'vcpu': 1, 'vgpu': 35}, "
             "'cold_start_ms': {'mean': 500, 'cv': 0}}]}, 'applications': [{'name': 'x', 'stages': "

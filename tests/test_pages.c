@@ -19,10 +19,7 @@ static const char traces_page[] = "traces/README.md";
 
 static char *page_read(const char *path)
 {
-    struct error error = {0};
-    char *text = json_read_text(path, NULL, &error);
-    assert_good(text, &error);
-    return text;
+    return must(json_read_text(path, NULL, hear()));
 }
 
 /* ---- The model ------------------------------------------------------------------------------- */
@@ -30,16 +27,14 @@ static char *page_read(const char *path)
 /* Here in the order of the file, which is also that of the HTML report. */
 CASE(the_page_of_assumptions_has_each_with_its_grade)
 {
-    struct error error = {0};
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
-    assert_non_null(assumptions);
+    struct assumptions *assumptions =
+        must(assumptions_load("results/page/assumptions.json", hear()));
     STRING *page = page_read(assumptions_page);
     const char *at = page;
     for (size_t i = 0; i < assumptions->count; i++) {
-        char row[1024];
-        (void)snprintf(row, sizeof row, "\n| %s | %s |", assumptions->entries[i].fact,
-                       assumptions->entries[i].grade);
+        char *row =
+            formatted("\n| %s | %s |", assumptions->entries[i].fact, assumptions->entries[i].grade);
         at = strstr(at, row);
         if (at == NULL) {
             fail_msg("%s has no such row, or not in its place: %s", assumptions_page, row + 1);
@@ -85,8 +80,7 @@ static void check_quoted(const char *page, const char *folder)
         if (close == NULL)
             break;
         *close = '\0';
-        char path[512];
-        (void)snprintf(path, sizeof path, "%s%s", folder, open + 1);
+        char *path = formatted("%s%s", folder, open + 1);
         if (strncmp(open + 1, "test_", 5) == 0 || strstr(open + 1, ".c: ") != NULL)
             check_functions(page, open + 1);
         else if (matches(open + 1, file_pattern)) {
@@ -122,15 +116,9 @@ static const char world[] =
 /* The world with everything that was left out. */
 static cJSON *resolve(void)
 {
-    struct error error = {0};
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(world, "world", ".", NULL, 0, &error);
-    if (experiment == NULL) {
-        fail_msg("%s", error.message);
-        return NULL;
-    }
-    cJSON *resolved = cJSON_Parse(experiment->resolved_json);
-    assert_non_null(resolved);
+    struct experiment *experiment = must(experiment_parse(world, "world", ".", NULL, 0, hear()));
+    cJSON *resolved = must(cJSON_Parse(experiment->resolved_json));
     return resolved;
 }
 
@@ -139,9 +127,8 @@ static const cJSON *value_at(const cJSON *root, const char *key)
 {
     const cJSON *value = root;
     while (value != NULL && *key != '\0') {
-        char part[64];
         const size_t length = strcspn(key, ".");
-        (void)snprintf(part, sizeof part, "%.*s", (int)length, key);
+        char *part = formatted("%.*s", (int)length, key);
         value = cJSON_IsArray(value) ? cJSON_GetArrayItem(value, (int)strtol(part, NULL, 10))
                                      : cJSON_GetObjectItemCaseSensitive(value, part);
         key += length;
@@ -207,9 +194,7 @@ CASE(the_traces_page_has_every_format)
 {
     STRING *page = page_read(traces_page);
     for (size_t i = 0; trace_formats[i] != NULL; i++) {
-        char row[128];
-        (void)snprintf(row, sizeof row, "\n| `%s` |", trace_formats[i]);
-        if (strstr(page, row) == NULL)
+        if (strstr(page, formatted("\n| `%s` |", trace_formats[i])) == NULL)
             fail_msg("%s does not tell of the format %s", traces_page, trace_formats[i]);
     }
 }
@@ -217,8 +202,7 @@ CASE(the_traces_page_has_every_format)
 static void check_keys(const char *page, const cJSON *object, const char *prefix)
 {
     for (const cJSON *child = object->child; child != NULL; child = child->next) {
-        char key[256];
-        (void)snprintf(key, sizeof key, "`%s%s`", prefix, child->string);
+        char *key = formatted("`%s%s`", prefix, child->string);
         if (strstr(page, key) == NULL)
             fail_msg("%s does not tell of %s", traces_page, key);
     }
@@ -230,12 +214,9 @@ CASE(the_traces_page_has_every_key_of_the_profiles_that_ship)
                                            "esg-reconstructed"};
     STRING *page = page_read(traces_page);
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        char path[128];
-        (void)snprintf(path, sizeof path, "traces/profiles/%s.json", profiles[i]);
-        STRING *text = page_read(path);
+        STRING *text = page_read(formatted("traces/profiles/%s.json", profiles[i]));
         JSON *profile = cJSON_Parse(text);
-        const cJSON *functions = cJSON_GetObjectItemCaseSensitive(profile, "functions");
-        assert_non_null(functions);
+        const cJSON *functions = must(cJSON_GetObjectItemCaseSensitive(profile, "functions"));
         check_keys(page, profile, "");
         for (const cJSON *f = functions->child; f != NULL; f = f->next)
             check_keys(page, f, "functions.NAME.");
@@ -279,9 +260,8 @@ CASE(every_data_file_is_named_where_its_origin_is_told)
     const int count = scandir("traces/profiles/raw", &entries, NULL, alphasort);
     assert_true(count > 2);
     for (int i = 0; i < count; i++) {
-        char folder[512], origin[600];
-        (void)snprintf(folder, sizeof folder, "traces/profiles/raw/%s", entries[i]->d_name);
-        (void)snprintf(origin, sizeof origin, "%s/ORIGIN.md", folder);
+        char *folder = formatted("traces/profiles/raw/%s", entries[i]->d_name);
+        char *origin = formatted("%s/ORIGIN.md", folder);
         if (entries[i]->d_name[0] != '.')
             check_folder(folder, origin);
         free(entries[i]);

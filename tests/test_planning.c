@@ -1,7 +1,6 @@
 /* Policies that plan with other times than the world's: what they see, what stays the world's. */
 #include "tests/worlds.h"
 
-#include "results/store/run_details.h"
 #include "results/store/store.h"
 #include "sched/paths/search.h"
 #include "traces/profile/profile.h"
@@ -16,14 +15,13 @@ enum { OVERRIDES_MAX = 8 };
 static struct experiment *parse(const char *json, const char *const *pairs)
 {
     struct override overrides[OVERRIDES_MAX];
-    struct error error = {0};
     size_t count = 0;
     for (; pairs[2 * count] != NULL; count++) {
         assert_true(count < OVERRIDES_MAX);
         overrides[count] = (struct override){pairs[2 * count], pairs[2 * count + 1]};
     }
-    struct experiment *experiment = experiment_parse(json, "w.json", ".", overrides, count, &error);
-    assert_good(experiment, &error);
+    struct experiment *experiment =
+        must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
     return experiment;
 }
 
@@ -43,11 +41,10 @@ static void run_logged(const struct experiment *experiment, const struct policy 
 {
     const struct recorder recorder = log_recorder(log);
     const struct simulation_options options = {.recorder = &recorder, .bounds = true};
-    struct error error = {0};
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     memset(log, 0, sizeof *log);
-    if (!simulation_run_with(experiment, policy, values, &options, result, &error))
-        fail_msg("%s: %s", policy->name, error.message);
+    if (!simulation_run_with(experiment, policy, values, &options, result, hear()))
+        fail_msg("%s: %s", policy->name, heard.message);
 }
 
 static struct log logs[2];
@@ -107,11 +104,10 @@ CASE(policies_see_planning_times_and_the_world_takes_and_bills_its_own)
     watched = policy_find("min-config", NULL);
     struct policy watching = *watched;
     watching.init = watch_init;
-    RESULT result = {0};
     EXPERIMENT *plain = WORLD("platform.noise.cv", "0", "platform.interference", "false");
     EXPERIMENT *e = WORLD("platform.noise.cv", "0", "platform.interference", "false",
                           "planning.error.cv", "0.4", "planning.error.bias", "-0.2");
-    run_logged(e, &watching, &logs[0], &result);
+    run_logged(e, &watching, &logs[0], anew());
     const struct workload *world = &e->workload;
     assert_ptr_equal(shown, experiment_planned(e));
     assert_ptr_not_equal(shown, world);
@@ -155,9 +151,8 @@ CASE(factors_have_the_stated_mean_and_variation)
 {
     double sum = 0, squares = 0;
     size_t n = 0;
-    char seed[16];
     for (int s = 0; s < 500; s++) {
-        (void)snprintf(seed, sizeof seed, "%d", s);
+        char *seed = formatted("%d", s);
         EXPERIMENT *e = WORLD("planning.error.cv", "0.3", "planning.error.bias", "-0.1",
                               "planning.error.seed", seed);
         for (size_t f = 0; f < e->workload.function_count; f++)
@@ -259,8 +254,7 @@ CASE(a_guard_adds_the_expected_error_of_the_planning_profile)
     assert_int_equal(f[11].time, sim_from_ms(40 * 1.6));
     assert_int_equal(e->planning.configurations, 24);
     assert_int_equal(e->planning.unguarded, 13);
-    RESULT result = {0};
-    run_logged(e, policy_find("fifo", NULL), &logs[0], &result);
+    run_logged(e, policy_find("fifo", NULL), &logs[0], anew());
     assert_contains(notices_find(&result.notices, NOTICE_PLANNING)->text,
                     "policies plan with w.json, guard 2 (not for 13 of 24");
 }
@@ -284,34 +278,19 @@ CASE(a_profile_may_be_for_the_gpus_of_one_model)
     assert_int_equal(e->workload.functions[0].configurations[f->gpus[1].first].time, 80 * SIM_MS);
     (void)snprintf(by_model, sizeof by_model, "{\"C\":%s}", text);
     struct override bad[] = {{"cluster", cluster}, {"planning.profile", by_model}};
-    struct error error = {0};
-    assert_null(experiment_parse(diamond, "w.json", ".", bad, 2, &error));
-    assert_input_error(&error, "\"C\"");
-}
-
-static void assert_refused(const char *json, const char *key, const char *value,
-                           const char *fragment)
-{
-    const struct override override = {key, value};
-    struct error error = {0};
-    assert_null(experiment_parse(json, "w.json", ".", &override, 1, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, fragment) == NULL)
-        fail_msg("%s=%s: \"%s\" lacks \"%s\"", key, value, error.message, fragment);
+    assert_bad_input(experiment_parse(diamond, "w.json", ".", bad, 2, hear()), "\"C\"");
 }
 
 CASE(unlike_grids_and_bad_values_are_refused_by_name)
 {
-    static const struct {
-        const char *from, *to, *fragment;
-    } profiles[] = {
-        {"\"unit\":4", "\"unit\":8", "in 4 units and w.json in 8"},
-        {"\"g\":{\"grid\"", "\"h\":{\"grid\"", "function \"g\" of w.json is not in w.json"},
+    static const struct refusal_of profiles[] = {
+        {"\"unit\":4", "\"unit\":8", "in 4 units and e.json in 8"},
+        {"\"g\":{\"grid\"", "\"h\":{\"grid\"", "function \"g\" of e.json is not in e.json"},
         {"\"batch\":[1,2]", "\"batch\":[1,3]",
-         "function \"f\" has other values of batch in w.json"},
+         "function \"f\" has other values of batch in e.json"},
         {"\"vgpu\":[1,2,4]", "\"vgpu\":[1,3,4]",
-         "function \"f\" has other values of vgpu in w.json"},
-        {"\"vcpu\":[1,2]", "\"vcpu\":[1,4]", "function \"f\" has other values of vcpu in w.json"},
+         "function \"f\" has other values of vgpu in e.json"},
+        {"\"vcpu\":[1,2]", "\"vcpu\":[1,4]", "function \"f\" has other values of vcpu in e.json"},
         {"[[[40,25,15]", "[[[40,null,15]", "\"g\" has no latency at batch 1, vcpu 1, vgpu 2 in"},
     };
     static const char *const values[][3] = {
@@ -325,10 +304,11 @@ CASE(unlike_grids_and_bad_values_are_refused_by_name)
     };
     char text[WORLD_BYTES];
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
-        assert_refused(diamond, "planning.profile",
-                       profile_text(text, profiles[i].from, profiles[i].to), profiles[i].fragment);
+        assert_text_refused(diamond, "planning.profile",
+                            profile_text(text, profiles[i].key, profiles[i].text),
+                            profiles[i].words);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        assert_refused(diamond, values[i][0], values[i][1], values[i][2]);
+        assert_text_refused(diamond, values[i][0], values[i][1], values[i][2]);
 }
 
 /* ---- Searches and records -------------------------------------------------------------------- */
@@ -347,12 +327,11 @@ static double cheapest_pair(const struct configuration *const first, size_t firs
 
 CASE(a_search_on_planning_times_is_brute_force_on_them)
 {
-    char json[WORLD_BYTES];
     size_t unlike = 0;
     struct search_workspace *workspace = search_workspace_create(&arena);
     static struct search_result found;
     for (uint64_t world = 0; world < 60; world++) {
-        world_random(json, world, true);
+        char *json = world_random(world, true);
         EXPERIMENT *e = parse(
             json, (const char *const[]){"planning.error.cv", "0.3", "planning.guard", "1", NULL});
         const struct function *planned = experiment_planned(e)->functions;
@@ -385,20 +364,17 @@ CASE(a_search_on_planning_times_is_brute_force_on_them)
 static void store_and_load(const char *key, const char *value, struct run_record **record)
 {
     char path[] = "/tmp/esgsim-planning-XXXXXX";
-    struct error error = {0};
-    RESULT result = {0};
     EXPERIMENT *e = WORLD("requests", "50", "record", "all", "policy.name", "fifo", key, value);
     const struct policy *policy = policy_find("fifo", NULL);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
     write_temporary(path, "");
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
-    assert_true(store_begin_experiment(store, e, policy, values, 0, true, &error));
+    struct store *store = must(store_create(path, hear()));
+    assert_true(store_begin_experiment(store, e, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_true(simulation_run(e, policy, values, &recorder, NULL, &result, &error));
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(store_finish(store, &error));
-    *record = run_record_load(path, e->hash, false, &error);
+    assert_true(simulation_run(e, policy, values, &recorder, NULL, anew(), hear()));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(store_finish(store, hear()));
+    *record = run_record_load(path, e->hash, false, hear());
     assert_non_null(*record);
     unlink(path);
 }

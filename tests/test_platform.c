@@ -57,8 +57,6 @@
 #define COUNT(warmup, requests) ",'warmup_requests':" warmup ",'requests':" requests
 
 /* Of the last run. */
-static struct log rows;
-static struct simulation_result result;
 
 static void go(const char *json, const struct policy *policy)
 {
@@ -70,9 +68,7 @@ static void go(const char *json, const struct policy *policy)
 static void run_trace(const char *world, const char *lines, const struct policy *policy)
 {
     char path[] = "/tmp/esgsim-trace-XXXXXX", json[8192];
-    char text[1024];
-    snprintf(text, sizeof text, "time_ms,application\n%s", lines);
-    write_temporary(path, text);
+    write_temporary(path, formatted("time_ms,application\n%s", lines));
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     assert_true(snprintf(json, sizeof json, world, path) < (int)sizeof json);
@@ -202,10 +198,8 @@ CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
 {
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (unsigned world = 0; world < 12; world++) {
-            char json[8192];
             unsigned capacity = 1 + world % 3, vcpus = 1 + world % 4, rate = 30 + 30 * (world % 5);
-            snprintf(
-                json, sizeof json,
+            char *json = formatted(
                 WORLD(INVOKERS("1", "%u", MPS4), QUARTERS, ",'queue_capacity':%u",
                       "'process':'poisson','rate_per_s':%u",
                       FOUR(STAGE("x", "f", ""), STAGE("y", "g", ""),
@@ -221,8 +215,7 @@ CASE(a_refusal_in_one_branch_leaves_no_policy_with_an_empty_queue)
 /* ESG, from whose recheck list a waiting request is taken away. */
 static bool robbed_decide(void *state, struct platform *platform)
 {
-    struct error error = {0};
-    bool more = policy_find("esg", &error)->decide(state, platform);
+    bool more = policy_find("esg", hear())->decide(state, platform);
     if (platform_queue_length(platform, 0) > 0)
         platform_drop(platform, 0, 0);
     return more;
@@ -233,12 +226,10 @@ CASE(esg_forgets_a_listed_queue_that_a_drop_has_emptied)
     const char *json = WORLD(INVOKERS("1", "1", MPS4), QUARTERS, "", EVERY("10"),
                              ONE COUNT("0", "30") ",'policy':{'name':'esg'}");
     EXPERIMENT *experiment = load(json);
-    struct error error = {0};
-    RESULT result = {0};
     double *values = NULL;
-    struct policy robbed = *policy_resolve(experiment, &values, &error);
+    struct policy robbed = *policy_resolve(experiment, &values, hear());
     robbed.decide = robbed_decide;
-    assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, &result, &error), &error);
+    assert_good(simulation_run(experiment, &robbed, values, NULL, NULL, anew(), hear()));
     assert_true(result.overall.dropped > 0 && result.overall.dropped < 30);
 }
 
@@ -515,11 +506,9 @@ CASE(every_policy_runs_on_every_kind_of_sharing)
     };
     for (size_t p = 0; policy_for_requests(p) != NULL; p++)
         for (size_t i = 0; i < sizeof invokers / sizeof *invokers; i++) {
-            char json[8192];
-            snprintf(json, sizeof json,
-                     WORLD("%s", QUARTERS, "", "'process':'poisson','rate_per_s':20",
-                           FORK COUNT("0", "300") ",'policy':{'name':'%s'}"),
-                     invokers[i], policy_for_requests(p)->name);
+            char *json = formatted(WORLD("%s", QUARTERS, "", "'process':'poisson','rate_per_s':20",
+                                         FORK COUNT("0", "300") ",'policy':{'name':'%s'}"),
+                                   invokers[i], policy_for_requests(p)->name);
             go(json, NULL);
             assert_int_equal(result.overall.requests, 300);
         }
@@ -729,11 +718,9 @@ static bool confused_decide(void *state, struct platform *platform)
 CASE(a_plan_of_a_configuration_that_does_not_exist_is_a_breach)
 {
     POLICY(confused, .decide = confused_decide);
-    RESULT result = {0};
-    struct error error = {0};
-    assert_false(
-        run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, &result, &error));
-    assert_contains(error.message, "planned configuration 1000");
+    assert_bad_run(
+        run(PLAIN("", EVERY("1000"), ONE COUNT("0", "1")), &confused, NULL, anew(), hear()),
+        "planned configuration 1000");
 }
 
 CASE(a_measured_decision_cost_marks_the_result)
@@ -741,17 +728,14 @@ CASE(a_measured_decision_cost_marks_the_result)
     static const char *const models[] = {"{'model':'zero'}", "{'model':'measured'}"};
     for (int i = 0; i < 2; i++) {
         char json[8192], text[16384] = {0};
-        RESULT result = {0};
         snprintf(json, sizeof json,
                  PLAIN(",'decision_cost':%s", EVERY("1000"), ONE COUNT("0", "5")), models[i]);
-        run_well(json, &simple, NULL, &result);
+        run_well(json, &simple, NULL, anew());
         EXPERIMENT *experiment = load(json);
-        FILE *file = tmpfile();
-        assert_non_null(file);
+        FILE *file = must(tmpfile());
         const struct policy_run shown = {{experiment, &simple, NULL}, NULL, result};
         JSON *json_output = policy_run_json(&shown);
-        char *printed = cJSON_Print(json_output);
-        assert_non_null(printed);
+        char *printed = must(cJSON_Print(json_output));
         fputs(printed, file);
         cJSON_free(printed);
         policy_run_text(file, &shown);
@@ -814,12 +798,10 @@ CASE(a_policy_that_only_watches_the_clock_is_stopped)
          .decide = idle_decide},
         {.abi = POLICY_ABI, .name = "waiter", .init = never_init, .decide = idle_decide}};
     for (size_t i = 0; i < 2; i++) {
-        struct simulation_result result;
-        struct error error = {0};
-        assert_false(
-            run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, &result, &error));
-        assert_contains(error.message, "rule progress");
-        assert_contains(error.message, watchers[i].name);
+        assert_bad_run(
+            run(PLAIN("", EVERY("1"), ONE COUNT("0", "3")), &watchers[i], NULL, anew(), hear()),
+            "rule progress");
+        assert_contains(heard.message, watchers[i].name);
     }
 }
 
@@ -934,8 +916,7 @@ CASE(idle_containers_cost_what_their_reference_does)
         PLAIN(",'initial':{'f':1}", EVERY("1000"),
               "'slo':{'factor':1,'reference':{'vgpu':4}}," ONE COUNT("1", "2"))};
     for (size_t i = 0; i < 2; i++) {
-        RESULT result = {0};
-        run_well(worlds[i], &simple, NULL, &result);
+        run_well(worlds[i], &simple, NULL, anew());
         idle_usd[i] = result.run.cost_idle_usd;
     }
     /* 0.001 $/s for a vCPU and 0.01 $/s for each vGPU. */
@@ -971,9 +952,7 @@ CASE(a_planner_serves_a_function_of_a_single_configuration)
 {
     static const char *const planners[] = {"esg", "orion", "aquatope"};
     for (size_t i = 0; i < sizeof planners / sizeof planners[0]; i++) {
-        char json[4096];
-        snprintf(
-            json, sizeof json,
+        char *json = formatted(
             WORLD(
                 INVOKERS("1", "1", MPS4),
                 PROFILE("4",
@@ -1038,9 +1017,7 @@ CASE(wall_time_is_that_of_the_run)
 CASE(rows_and_totals_agree_under_every_policy)
 {
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
-        char json[8192];
-        snprintf(
-            json, sizeof json,
+        char *json = formatted(
             WORLD(INVOKERS("2", "8", MPS4), QUARTERS, ",'noise':{'cv':0.2}",
                   "'process':'poisson','rate_per_s':15",
                   FOUR(STAGE("a", "f", ""), STAGE("b", "f", ",'after':['a']"),

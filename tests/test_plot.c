@@ -18,8 +18,7 @@
 static char *csv_of(const char *name)
 {
     static char *csv;
-    char file[256];
-    (void)snprintf(file, sizeof file, "%s.csv", name);
+    char *file = formatted("%s.csv", name);
     free(csv);
     csv = file_text(in_folder(file));
     return csv;
@@ -39,12 +38,10 @@ static const struct fixture light[] = {
 static const char *results_write(const struct fixture *runs, size_t count, size_t rows)
 {
     const char *path = in_folder("made-up.h5");
-    struct error error = {0};
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < count; i++)
-        assert_true(fixture_store(store, &runs[i], rows, &error));
-    assert_true(store_finish(store, &error));
+        assert_true(fixture_store(store, &runs[i], rows, hear()));
+    assert_true(store_finish(store, hear()));
     return path;
 }
 
@@ -54,8 +51,7 @@ static const char *results_write(const struct fixture *runs, size_t count, size_
 static struct figure_list drawn(const char *path)
 {
     struct figure_list list = {.folder = folder};
-    struct error error = {0};
-    assert_good(plot_file(path, NULL, &list, &error), &error);
+    assert_good(plot_file(path, NULL, &list, hear()));
     return list;
 }
 
@@ -153,18 +149,16 @@ DRAWING(jobs_are_counted_by_the_size_of_their_batch)
 static const char *requests_write(unsigned dropped)
 {
     const char *path = in_folder("requests.h5");
-    struct error error = {0};
     struct fixture fixture = {"light", "esg", FIXTURE_ESG, 1, 0.9, 0.0002, RECORD_REQUESTS};
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_metadata metadata = fixture_metadata(&fixture, &texts);
     struct simulation_result result = fixture_result(&fixture, applications);
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
-    assert_true(store_begin_run(store, &metadata, &error));
+    struct store *store = must(store_create(path, hear()));
+    assert_true(store_begin_run(store, &metadata, hear()));
     const struct recorder recorder = store_recorder(store);
     struct request_row row = {.measured = 0, .finish_ns = SIM_HOUR, .exec_ns = SIM_HOUR};
-    assert_true(recorder.request(recorder.context, &row, &error));
+    assert_true(recorder.request(recorder.context, &row, hear()));
     for (unsigned i = 0; i < 100; i++) {
         const unsigned ms = (i * 37) % 100 + 1;
         row = (struct request_row){.request = i + 1,
@@ -175,10 +169,10 @@ static const char *requests_write(unsigned dropped)
                                    .slo_ns = 200 * SIM_MS,
                                    .queue_ns = ms * SIM_MS / 4,
                                    .exec_ns = ms * SIM_MS - ms * SIM_MS / 4};
-        assert_true(recorder.request(recorder.context, &row, &error));
+        assert_true(recorder.request(recorder.context, &row, hear()));
     }
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(store_finish(store, &error));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(store_finish(store, hear()));
     return path;
 }
 
@@ -278,9 +272,7 @@ static const char *sensitivity_write(void)
         "policy.name=esg policy.params.k=1 policy.params.method=frontier setting=light",
         "policy.name=esg policy.params.method=frontier setting=light"};
     const char *path = in_folder("sensitivity.h5");
-    struct error error = {0};
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < COUNT(labels); i++) {
         const struct fixture fixture = {"light", "esg",         labels[i], 1, 0.5 + 0.1 * (double)i,
                                         0.0002,  RECORD_SUMMARY};
@@ -289,10 +281,10 @@ static const char *sensitivity_write(void)
         struct run_metadata metadata = fixture_metadata(&fixture, &texts);
         struct simulation_result result = fixture_result(&fixture, applications);
         metadata.policy_parameters = (char *)parameters[i];
-        assert_true(store_begin_run(store, &metadata, &error));
-        assert_true(store_end_run(store, &result, &error));
+        assert_true(store_begin_run(store, &metadata, hear()));
+        assert_true(store_end_run(store, &result, hear()));
     }
-    assert_true(store_finish(store, &error));
+    assert_true(store_finish(store, hear()));
     return path;
 }
 
@@ -315,10 +307,8 @@ static const char *points_write(void)
     const char *path = in_folder("points-of-a-fit.csv"), *table = in_folder("samples.csv");
     struct sample_set set = {0};
     struct calibration calibration = {0};
-    struct atomic_file points;
-    struct error error = {0};
-    FILE *file = fopen(table, "w");
-    assert_non_null(file);
+    struct atomic_file points = {0};
+    FILE *file = must(fopen(table, "w"));
     (void)fputs("model,batch,mps_pct,latency_ms,throughput_qps,l2_util_pct,dram_util_pct\n", file);
     for (int model = 0; model < 2; model++)
         for (int batch = 1; batch <= 8; batch *= 2)
@@ -326,13 +316,12 @@ static const char *points_write(void)
                 (void)fprintf(file, "%s,%d,%d,%.4f,1,,\n", model == 0 ? "resnet" : "vgg_19", batch,
                               share, 2 + 50.0 * (model + 1) * batch / share + 0.01 * batch * batch);
     assert_int_equal(fclose(file), 0);
-    assert_good(sample_table_read(&set, table, &error), &error);
+    assert_good(sample_table_read(&set, table, hear()));
     assert_true(samples_reduce(&set, NULL));
-    if (!calibration_run(&set, NULL, NULL, &calibration, &error) ||
-        !atomic_file_open(&points, path, &error))
-        fail_msg("%s", error.message);
+    assert_good(calibration_run(&set, NULL, NULL, &calibration, hear()));
+    assert_good(atomic_file_open(&points, path, hear()));
     calibration_write_points(&calibration, points.stream);
-    assert_true(atomic_file_end(&points, true, &error));
+    assert_true(atomic_file_end(&points, true, hear()));
     calibration_clear(&calibration);
     samples_clear(&set);
     return path;
@@ -365,24 +354,20 @@ DRAWING(trees_are_drawn_with_their_tests_and_a_wrong_line_is_named)
     assert_contains(csv_of("tree-esg-configuration-of-a-batch"),
                     ",serve none x 39\u201A 1:30 x 1\u201A 1:31 x 1,41,");
     FIGURES wrong = {.folder = folder};
-    struct error error = {0};
     write_text(in_folder("wrong.txt"), "# a tree\nqueue\n  chosen 3 of 2\n");
-    assert_false(plot_file(in_folder("wrong.txt"), NULL, &wrong, &error));
-    assert_input_error(&error, "wrong.txt:3: \"chosen N of M\" with N at most M");
+    assert_bad_input(plot_file(in_folder("wrong.txt"), NULL, &wrong, hear()),
+                     "wrong.txt:3: \"chosen N of M\" with N at most M");
 }
 
 static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
 {
     FIGURES list = drawn(path);
-    struct error error = {0};
     assert_true(list.count > 0);
-    char **first = calloc(list.count + 1, sizeof *first);
-    OWNED(free) size_t *sizes = calloc(list.count + 1, sizeof *sizes);
-    assert_non_null(first);
-    assert_non_null(sizes);
+    char **first = must(calloc(list.count + 1, sizeof *first));
+    OWNED(free) size_t *sizes = must(calloc(list.count + 1, sizeof *sizes));
     for (int round = 0; round < 2; round++) {
-        /* gnuplot's least complaint is an error. */
-        assert_good(plot_draw(&list, format, &error), &error);
+        /* gnuplot's least complaint is an heard. */
+        assert_good(plot_draw(&list, format, hear()));
         for (size_t i = 0; i < list.count; i++) {
             size_t size;
             char *bytes = file_bytes(list.figures[i].picture, &size);
@@ -408,13 +393,10 @@ static void a_file_is_drawn_the_same_twice(const char *path, const char *format)
 DRAWING(bare_integers_are_drawn_once_their_format_is_named)
 {
     FIGURES list = {.folder = folder};
-    struct error error = {0};
     write_text(in_folder("counts.txt"), "3\n0\n60\n7\n");
-    assert_false(plot_file(in_folder("counts.txt"), NULL, &list, &error));
-    error = (struct error){0};
-    if (!plot_file(in_folder("counts.txt"), "counts-per-minute", &list, &error) ||
-        !plot_draw(&list, "svg", &error))
-        fail_msg("%s", error.message);
+    assert_false(plot_file(in_folder("counts.txt"), NULL, &list, hear()));
+    assert_good(plot_file(in_folder("counts.txt"), "counts-per-minute", &list, hear()));
+    assert_good(plot_draw(&list, "svg", hear()));
     char *csv = csv_of("arrivals-counts");
     assert_contains(csv, "counts.txt (counts-per-minute): 70 requests in ");
 }
@@ -472,8 +454,7 @@ DRAWING(a_sweep_over_the_load_is_drawn_as_curves_alone)
     /* What is named is drawn beside them. */
     static const char *const only[] = {"cost-light-slo-factor-1-arrivals-load-0-2"};
     list = (struct figure_list){.folder = folder, .only = only, .only_count = 1};
-    struct error error = {0};
-    assert_true(plot_file(in_folder("made-up.h5"), NULL, &list, &error));
+    assert_true(plot_file(in_folder("made-up.h5"), NULL, &list, hear()));
     assert_int_equal(list.count, 1);
     figure_list_clear(&list);
 }
@@ -498,16 +479,14 @@ DRAWING(what_a_policy_sustains_ends_where_the_next_load_fails)
 
 DRAWING(any_swept_key_can_be_drawn_against)
 {
-    struct error error = {0};
     struct figure_list list = {.folder = folder, .over = "slo.factor"};
-    assert_true(plot_file(curve_write(), NULL, &list, &error));
+    assert_true(plot_file(curve_write(), NULL, &list, hear()));
     char *csv = csv_of("curve-light");
     assert_contains(csv,
                     "1,SLO hit rate (%),0,95,1,load 0.6,1,esg,SLO (times the shipped one),2,80,");
     figure_list_clear(&list);
     list = (struct figure_list){.folder = folder, .over = "slo.factr"};
-    assert_false(plot_file(in_folder("made-up.h5"), NULL, &list, &error));
-    assert_input_error(&error, "slo.factr");
+    assert_bad_input(plot_file(in_folder("made-up.h5"), NULL, &list, hear()), "slo.factr");
     figure_list_clear(&list);
 }
 
@@ -527,8 +506,7 @@ DRAWING(every_script_draws_without_a_warning_and_the_same_bytes_twice)
     a_file_is_drawn_the_same_twice("workloads/trees/esg.txt", "svg");
 }
 
-/* ---- Names ------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Whether a text of the SVG is the name, or the name without its middle; or begins with it and a
  * colon. */
@@ -581,11 +559,10 @@ static void assert_named(const struct figure *figure, const char *size)
 static void all_sizes_name(const char *path, bool all)
 {
     static const char *const sizes[] = {NULL, "column", "page", "slide"};
-    struct error error = {0};
     for (size_t s = 0; s < COUNT(sizes); s++) {
         FIGURES list = {.folder = folder, .all = all, .style.size = sizes[s]};
-        assert_good(plot_file(path, NULL, &list, &error), &error);
-        assert_good(plot_draw(&list, "svg", &error), &error);
+        assert_good(plot_file(path, NULL, &list, hear()));
+        assert_good(plot_draw(&list, "svg", hear()));
         assert_true(list.count > 0);
         for (size_t i = 0; i < list.count; i++)
             assert_named(&list.figures[i], sizes[s] == NULL ? "default" : sizes[s]);
@@ -623,14 +600,13 @@ DRAWING(png_and_pdf_are_the_same_bytes_twice_too)
 DRAWING(a_picture_names_no_version_of_gnuplot_and_no_date)
 {
     FIGURES list = drawn(points_write());
-    struct error error = {0};
     size_t size = 0;
-    assert_true(plot_draw(&list, "svg", &error));
+    assert_true(plot_draw(&list, "svg", hear()));
     STRING *svg = file_text(list.figures[0].picture);
     assert_null(strstr(svg, "patchlevel"));
     assert_null(strstr(svg, "GNUPLOT"));
     assert_contains(svg, "</svg>");
-    assert_true(plot_draw(&list, "pdf", &error));
+    assert_true(plot_draw(&list, "pdf", hear()));
     STRING *pdf = file_bytes(list.figures[0].picture, &size);
     assert_non_null(memmem(pdf, size, "/CreationDate (D:19700101000000", 31));
 }
@@ -641,8 +617,7 @@ DRAWING(hostile_names_are_only_text)
     static const struct fixture hostile[] = {
         {setting, "no,\"such\"<policy>", "policy.name=x", 1, 0.5, 0.0002, RECORD_REQUESTS}};
     FIGURES list = drawn(results_write(hostile, 1, 300));
-    struct error error = {0};
-    assert_good(plot_draw(&list, "svg", &error), &error);
+    assert_good(plot_draw(&list, "svg", hear()));
     for (size_t i = 0; i < list.count; i++) {
         STRING *svg = file_text(list.figures[i].picture);
         assert_contains(svg, "&lt;c");
@@ -667,11 +642,10 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
     static const struct fixture run = {"=1+1", "'esg", "policy.name='esg", 1,
                                        0.5,    0.0002, RECORD_SUMMARY};
     FIGURES list = drawn(results_write(&run, 1, 0));
-    struct error error = {0};
     char *csv = csv_of("hit-rate-1-1");
     assert_contains(csv, "1,classification,SLO hit rate (%),1,''esg,50,,,100,");
     assert_contains(csv, ",'=1+1,Requests that finished");
-    assert_good(plot_draw(&list, "svg", &error), &error);
+    assert_good(plot_draw(&list, "svg", hear()));
     STRING *svg = file_text(in_folder("hit-rate-1-1.svg"));
     assert_contains(svg, ": =1+1</text>");
     assert_contains(svg, "<text>'esg</text>");
@@ -681,14 +655,13 @@ DRAWING(a_name_that_could_be_a_formula_has_an_apostrophe_in_the_csv_alone)
 DRAWING(what_has_no_value_leaves_its_place_empty)
 {
     struct fixture runs[COUNT(light)];
-    struct error error = {0};
     for (size_t missing = 0; missing <= COUNT(runs); missing++) {
         memcpy(runs, light, sizeof runs);
         for (size_t i = 0; i < COUNT(runs); i++)
             if (missing == i || missing == COUNT(runs))
                 runs[i].hit = runs[i].cost = NAN;
         FIGURES list = drawn(results_write(runs, COUNT(runs), 0));
-        assert_good(plot_draw(&list, "svg", &error), &error);
+        assert_good(plot_draw(&list, "svg", hear()));
         assert_int_equal(list.count, 6);
     }
 }
@@ -699,8 +672,7 @@ DRAWING(only_what_is_asked_for_is_made)
 {
     static const char *const only[] = {"cost", "hit-rate-light"};
     FIGURES list = {.folder = folder, .only = only, .only_count = 2};
-    struct error error = {0};
-    assert_true(plot_file(results_write(light, COUNT(light), 0), NULL, &list, &error));
+    assert_true(plot_file(results_write(light, COUNT(light), 0), NULL, &list, hear()));
     assert_int_equal(list.count, 2);
     assert_string_equal(list.figures[0].name, "hit-rate-light");
     assert_string_equal(list.figures[1].name, "cost-light");
@@ -711,19 +683,14 @@ DRAWING(only_what_is_asked_for_is_made)
 static void refused(const char *content, const char *said)
 {
     FIGURES list = {.folder = folder};
-    struct error error = {0};
     write_text(in_folder("bad-input"), content);
-    assert_false(plot_file(in_folder("bad-input"), NULL, &list, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, said) == NULL || strstr(error.message, "bad-input") == NULL ||
-        strchr(error.message, '\n') != NULL)
-        fail_msg("'%s' is not one line with bad-input and '%s'", error.message, said);
+    assert_bad_input(plot_file(in_folder("bad-input"), NULL, &list, hear()), said);
+    assert_contains(heard.message, "bad-input");
 }
 
 DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
 {
     FIGURES list = {.folder = folder};
-    struct error error = {0};
     refused("\x89HDF\r\n\x1a\nand nothing more", "damaged");
     refused("{\"unit\": }", "1:10");
     refused("neither of them\n", "");
@@ -732,22 +699,19 @@ DRAWING(what_is_no_input_is_refused_in_one_line_that_names_it)
     refused(POINTS "\n", "holds no point");
     refused(POINTS "\nf,1,1,50,100,2,1,-3,2,2\n", "fit_ms '-3'");
     refused(POINTS "\nf,1,1,50,100,2\n", ":2");
-    assert_false(plot_file(in_folder("missing.h5"), NULL, &list, &error));
-    assert_contains(error.message, "missing.h5");
+    assert_bad_input(plot_file(in_folder("missing.h5"), NULL, &list, hear()), "missing.h5");
 }
 
 DRAWING(without_gnuplot_one_line_says_so)
 {
-    struct error error = {0};
     const char *was = getenv("PATH");
-    STRING *path = strdup(was != NULL ? was : "");
-    assert_non_null(path);
+    STRING *path = must(strdup(was != NULL ? was : ""));
     assert_int_equal(setenv("PATH", folder, 1), 0);
-    const bool there = gnuplot_check(&error);
+    const bool there = gnuplot_check(hear());
     assert_int_equal(setenv("PATH", path, 1), 0);
     assert_false(there);
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_contains(error.message, "gnuplot is missing");
+    assert_int_equal(heard.kind, ERROR_RUN);
+    assert_contains(heard.message, "gnuplot is missing");
 }
 
 CASE(every_policy_that_ships_has_a_look_of_its_own)

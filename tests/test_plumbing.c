@@ -65,22 +65,19 @@ static bool watched_decide(void *state, struct platform *platform)
 /* Runs random worlds under the rule. Returns how many containers started in decisions. */
 static uint64_t watch_worlds(const char *name, const char *rule)
 {
-    const struct policy *policy = policy_find(name, NULL);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_find(name, NULL));
     struct policy watched = *policy;
-    struct log *log = log_one();
     inner_decide = policy->decide;
     watched.decide = watched_decide;
     late = strcmp(rule, "late") == 0;
     starts = 0;
     for (uint64_t world = 0; world < WORLDS; world++) {
-        char json[WORLD_BYTES], platform[128];
         uint64_t dropped;
-        world_random(json, world, world % 2 == 1);
-        snprintf(platform, sizeof platform, "'platform':{'cold_dispatch':'%s',%s", rule,
-                 world % 3 == 0 ? "'keep_alive_s':0," : "");
+        char *json = world_random(world, world % 2 == 1);
+        char *platform = formatted("'platform':{'cold_dispatch':'%s',%s", rule,
+                                   world % 3 == 0 ? "'keep_alive_s':0," : "");
         world_replace(json, "'platform':{", platform);
-        world_serve(json, &watched, NULL, 0, log, &dropped);
+        world_serve(json, &watched, NULL, 0, &rows, &dropped);
     }
     return starts;
 }
@@ -112,16 +109,13 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
         .platform = "'initial':{'f':1},'cold_dispatch':'start'",
         .requests = 2,
     };
-    struct log *log = log_one();
     for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
-        RESULT result = {0};
-        char json[WORLD_BYTES], rule[32];
-        world_build(json, &world);
-        snprintf(rule, sizeof rule, "'cold_dispatch':'%s'", rules[r].rule);
+        char *json = world_build(&world);
+        char *rule = formatted("'cold_dispatch':'%s'", rules[r].rule);
         world_replace(json, "'cold_dispatch':'start'", rule);
-        run_well(json, policy_find("fifo", NULL), log, &result);
-        assert_int_equal(log->requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
-        assert_int_equal(log->requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
+        run_well(json, policy_find("fifo", NULL), &rows, anew());
+        assert_int_equal(rows.requests[1].queue_ns, sim_from_ms(rules[r].queued_ms));
+        assert_int_equal(rows.requests[1].cold_ns, sim_from_ms(rules[r].cold_ms));
         assert_int_equal(result.run.cold_starts, rules[r].cold_starts);
     }
 }
@@ -129,10 +123,10 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
 static void run_traced(struct world world, const char *rows, const struct policy *policy,
                        struct log *log, struct simulation_result *result)
 {
-    char json[WORLD_BYTES], path[] = "/tmp/esgsim-trace-XXXXXX";
+    char *json, path[] = "/tmp/esgsim-trace-XXXXXX";
     write_temporary(path, rows);
     world.trace = path;
-    world_build(json, &world);
+    json = world_build(&world);
     run_well(json, policy, log, result);
     unlink(path);
 }
@@ -144,17 +138,15 @@ CASE(a_container_that_started_late_is_kept_for_the_keep_alive)
     static const double keep_s[] = {0.05, 0.1, 1, 12};
     double idle[4];
     for (size_t k = 0; k < 4; k++) {
-        char platform[128];
-        RESULT result = {0};
-        snprintf(platform, sizeof platform,
-                 "'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
+        char *platform =
+            formatted("'initial':'cold','cold_dispatch':'late','keep_alive_s':%g", keep_s[k]);
         run_traced((struct world){.functions = {{"f", "1", "1", "3", "[[40]]", 0, 500, 0}},
                                   .applications = "one: a=f",
                                   .slo_ms = 1000,
                                   .platform = platform,
                                   .requests = 3},
                    "time_ms,application\n0,one\n0,one\n100000,one\n", policy_find("fifo", NULL),
-                   NULL, &result);
+                   NULL, anew());
         assert_int_equal(result.run.cold_starts, 3);
         idle[k] = result.run.cost_idle_usd;
         assert_true(fabs(idle[k] / idle[0] - (1.5 + 2 * keep_s[k]) / (1.5 + 2 * keep_s[0])) < 1e-9);
@@ -176,13 +168,12 @@ static bool pairs_decide(void *state, struct platform *platform)
 CASE(a_container_starts_for_the_batches_of_each_queue)
 {
     POLICY(pairs, .decide = pairs_decide);
-    RESULT result = {0};
     run_traced((struct world){.functions = {{"f", "1,2", "1", "1", "[[40]],[[40]]", 0, 500, 0}},
                               .applications = "one: a=f; two: a=f",
                               .slo_ms = 1000,
                               .platform = "'initial':'cold','cold_dispatch':'late'",
                               .requests = 2},
-               "time_ms,application\n0,one\n0,two\n", &pairs, NULL, &result);
+               "time_ms,application\n0,one\n0,two\n", &pairs, NULL, anew());
     assert_int_equal(result.run.cold_starts, 2);
 }
 
@@ -191,20 +182,18 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
 {
     static const char *const rules[] = {"wait", "late"};
     for (size_t r = 0; r < 2; r++) {
-        char json[WORLD_BYTES], platform[64];
-        struct error error = {0};
-        RESULT result = {0};
-        snprintf(platform, sizeof platform, "'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
-        world_build(json, &(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
-                                          .applications = "one: a=f",
-                                          .every_ms = {10, 10},
-                                          .slo_ms = 1000,
-                                          .platform = platform,
-                                          .requests = 3});
+        char *platform = formatted("'initial':{'f':[0]},'cold_dispatch':'%s'", rules[r]);
+        char *json =
+            world_build(&(struct world){.functions = {{"f", "1", "1", "2", "[[40]]", 0, 500, 0}},
+                                        .applications = "one: a=f",
+                                        .every_ms = {10, 10},
+                                        .slo_ms = 1000,
+                                        .platform = platform,
+                                        .requests = 3});
         world_replace(json, "'invokers':[",
                       "'invokers':[{'count':1,'vcpus':8,'memory_mb':4000,'gpus':[{'model':'test',"
                       "'sharing':'exclusive','units':4,'memory_mb':4000}]},");
-        assert_good(run(json, policy_find("fifo", NULL), NULL, &result, &error), &error);
+        assert_good(run(json, policy_find("fifo", NULL), NULL, anew(), hear()));
         assert_int_equal(result.overall.requests, 3);
     }
 }
@@ -213,13 +202,11 @@ CASE(a_container_comes_free_for_what_its_gpu_can_share)
 CASE(the_rule_does_not_apply_to_policies_that_place_containers)
 {
     static const char *const placing[] = {"nexus", "gpulet", "infless", "fast-gshare", "dilu"};
-    OWNED(free) struct log *logs = malloc(2 * sizeof *logs);
-    assert_non_null(logs);
+    OWNED(free) struct log *logs = must(malloc(2 * sizeof *logs));
     for (size_t p = 0; p < sizeof placing / sizeof *placing; p++) {
-        char json[WORLD_BYTES];
         uint64_t dropped;
         assert_true(policy_find(placing[p], NULL)->places_containers);
-        world_random(json, p, false);
+        char *json = world_random(p, false);
         world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[0], &dropped);
         world_replace(json, "'platform':{", "'platform':{'cold_dispatch':'late',");
         world_serve(json, policy_find(placing[p], NULL), NULL, 0, &logs[1], &dropped);
@@ -271,14 +258,12 @@ CASE(the_pool_keeps_as_many_containers_as_asked_for_whatever_the_keep_alive)
             .platform = "'initial':'cold','keep_alive_s':0,'pool':{'target':0}",
             .requests = 200,
         };
-        char json[WORLD_BYTES], pool[64];
-        RESULT result = {0};
         target_wanted = cases[i].wanted;
         starts = 0;
-        world_build(json, &world);
-        snprintf(pool, sizeof pool, "'pool':{'target':%s}", cases[i].target);
+        char *json = world_build(&world);
+        char *pool = formatted("'pool':{'target':%s}", cases[i].target);
         world_replace(json, "'pool':{'target':0}", pool);
-        run_well(json, &watched, NULL, &result);
+        run_well(json, &watched, NULL, anew());
         assert_true(starts >= 200);
     }
 }
@@ -330,8 +315,7 @@ CASE(requests_that_nothing_saves_are_dropped_under_every_policy)
         inner_decide = policy->decide;
         watched.decide = admitted_decide;
         for (uint64_t world = 0; world < 6; world++) {
-            char json[WORLD_BYTES];
-            world_scarce(json, world);
+            char *json = world_scarce(world);
             world_replace(json, "'platform':{", "'platform':{'admission':'lost',");
             world_serve(json, &watched, NULL, 0, NULL, &dropped);
             all += dropped;
@@ -350,8 +334,7 @@ CASE(a_policy_refuses_only_by_the_rule_that_it_states)
             const struct policy *policy = policy_find(names[p], NULL);
             uint64_t dropped = 0, all = 0;
             for (uint64_t world = 0; world < 6; world++) {
-                char json[WORLD_BYTES];
-                world_scarce(json, world);
+                char *json = world_scarce(world);
                 world_replace(json, "'platform':{", "'platform':{'admission':'none',");
                 world_serve(json, policy, "own_admission", own, NULL, &dropped);
                 all += dropped;
@@ -363,8 +346,6 @@ CASE(a_policy_refuses_only_by_the_rule_that_it_states)
 /* The second request cannot be met once the first has run, and it stands behind one that can. */
 CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
     run_traced((struct world){.vcpus = 1,
                               .functions = {{"f", "1", "1", "1", "[[20]]", 0, 0, 0}},
                               .applications = "one: a=f",
@@ -372,9 +353,9 @@ CASE(a_request_that_nothing_saves_is_dropped_wherever_it_stands)
                               .platform = "'initial':{'f':1},'admission':'lost'",
                               .requests = 3},
                "time_ms,application,slo_ms\n0,one,500\n0,one,400\n0,one,40\n",
-               policy_find("fifo", NULL), log, &result);
+               policy_find("fifo", NULL), &rows, anew());
     assert_int_equal(result.overall.dropped, 1);
-    assert_true(log->requests[2].dropped);
+    assert_true(rows.requests[2].dropped);
 }
 
 /* ---- Equal plumbing -------------------------------------------------------------------------- */
@@ -399,12 +380,9 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
     OWNED(free) double *values = policy_values(fifo, "max_batch", 32);
     double hits[2];
     for (size_t waits = 0; waits < 2; waits++) {
-        struct error error = {0};
-        RESULT result = {0};
-        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                        count - 1 + waits, &error);
-        assert_good(e != NULL, &error);
-        assert_good(simulation_run(e, fifo, values, NULL, NULL, &result, &error), &error);
+        EXPERIMENT *e = must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                                             count - 1 + waits, hear()));
+        assert_good(simulation_run(e, fifo, values, NULL, NULL, anew(), hear()));
         hits[waits] = result.overall.slo_hit_rate;
     }
     assert_true(hits[0] < 0.9);
@@ -416,25 +394,20 @@ CASE(waiting_for_a_container_and_batches_let_fifo_keep_its_deadlines)
 enum { APPLICATIONS = 3 };
 
 /* The limit is 0.8. */
-static struct load_limit *limit_start(struct arena *arena, struct admission_spec *settings,
-                                      unsigned rate)
+static struct load_limit *limit_start(struct admission_spec *settings, unsigned rate)
 {
     *settings =
         (struct admission_spec){.start = 0.8, .least = 0.5, .most = 1, .step = 0.01, .misses = 0.2};
     settings->rate = rate;
-    *arena = (struct arena){0};
-    struct load_limit *limit = load_limit_create(arena, APPLICATIONS, settings);
-    assert_non_null(limit);
-    return limit;
+    return must(load_limit_create(suite_arena(), APPLICATIONS, settings));
 }
 
 static const double thirds[APPLICATIONS] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
 
 CASE(counters_thin_evenly)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_PROPORTIONAL);
+    struct load_limit *limit = limit_start(&settings, ADMISSION_PROPORTIONAL);
     load_limit_balance(limit, thirds, thirds);
     uint32_t admitted = 0;
     for (uint32_t i = 1; i <= 1000; i++) {
@@ -455,21 +428,18 @@ CASE(a_rate_sheds_the_heaviest_first_or_all_alike_or_down_to_one_load)
         [ADMISSION_MAX_MIN] = {1, 0.3, 0.375},
     };
     for (unsigned rate = ADMISSION_EFFICIENT; rate <= ADMISSION_MAX_MIN; rate++) {
-        struct arena arena;
         struct admission_spec settings;
-        struct load_limit *limit = limit_start(&arena, &settings, rate);
+        struct load_limit *limit = limit_start(&settings, rate);
         load_limit_balance(limit, thirds, load);
         for (uint32_t a = 0; a < APPLICATIONS; a++)
             assert_true(fabs(load_limit_fraction(limit, a) - wanted[rate][a]) < 1e-9);
-        arena_clear(&arena);
     }
 }
 
 CASE(the_limit_rests_where_the_target_fraction_misses)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
     struct admission_spec settings;
-    struct load_limit *limit = limit_start(&arena, &settings, ADMISSION_EFFICIENT);
+    struct load_limit *limit = limit_start(&settings, ADMISSION_EFFICIENT);
     for (int i = 0; i < 1000; i++)
         load_limit_outcome(limit, i % 5 != 0); /* 20 % miss, as the setting says */
     assert_true(fabs(load_limit_value(limit) - 0.8) < 0.02);
@@ -483,8 +453,7 @@ CASE(the_limit_rests_where_the_target_fraction_misses)
 
 CASE(the_mix_of_arrivals_is_learned)
 {
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct arrival_rates *rates = arrival_rates_create(&arena, 2);
+    struct arrival_rates *rates = arrival_rates_create(suite_arena(), 2);
     assert_true(isinf(arrival_rates_interval(rates, 0)));
     for (uint32_t i = 0; i < 4000; i++) /* one per ms, every fourth of application 1 */
         arrival_rates_note(rates, i % 4 == 3, i * SIM_MS);
@@ -501,14 +470,13 @@ CASE(a_rate_sheds_no_request_for_which_there_is_a_free_slot)
         char trace[8192] = "time_ms,application\n";
         for (unsigned i = 0; i < BURSTS * together; i++)
             world_add(trace, "%u,one\n", i / together * 500);
-        RESULT result = {0};
         run_traced((struct world){.functions = {{"f", "1", "1", "1", "[[100]]", 0, 0, 0}},
                                   .applications = "one: a=f",
                                   .slo_ms = 1000,
                                   .platform = "'initial':{'f':8},'admission':{'rate':'efficient',"
                                               "'start':0,'least':0,'most':0}",
                                   .requests = BURSTS * together},
-                   trace, policy_find("fifo", NULL), log_one(), &result);
+                   trace, policy_find("fifo", NULL), log_one(), anew());
         const unsigned over = together > 4 ? together - 4 : 0;
         assert_true(result.overall.dropped <= BURSTS * over);
         assert_true(result.overall.dropped >= (BURSTS - 1) * over); /* no rate is known at first */
@@ -535,14 +503,11 @@ CASE(a_rate_keeps_an_overloaded_cluster_useful_under_every_policy)
                 {"warmup_requests", "1000"},
                 {"platform.admission", with == 0 ? "none" : "{\"rate\":\"efficient\"}"},
             };
-            struct error error = {0};
-            RESULT result = {0};
-            EXPERIMENT *e =
-                experiment_load("workloads/experiments/moderate-normal.json", overrides, 6, &error);
-            assert_good(e != NULL, &error);
+            EXPERIMENT *e = must(experiment_load("workloads/experiments/moderate-normal.json",
+                                                 overrides, 6, hear()));
             const struct policy *policy = policy_find(policies[p].name, NULL);
             OWNED(free) double *values = policy_values(policy, NULL, 0);
-            assert_good(simulation_run(e, policy, values, NULL, NULL, &result, &error), &error);
+            assert_good(simulation_run(e, policy, values, NULL, NULL, anew(), hear()));
             hits[with] = result.overall.slo_hit_rate;
         }
         assert_true(hits[1] > policies[p].least);

@@ -27,20 +27,17 @@ CASE(every_policy_is_found_by_its_name)
 {
     size_t count = 0;
     for (const struct policy *policy; (policy = policy_at(count)) != NULL; count++) {
-        struct error error = {0};
-        assert_ptr_equal(policy_find(policy->name, &error), policy);
+        assert_ptr_equal(policy_find(policy->name, hear()), policy);
         assert_int_equal(policy->abi, POLICY_ABI);
         assert_non_null(policy->summary);
-        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", &error));
+        assert_true(parameters_check(policy->parameters, policy->parameters_bytes, "x", hear()));
     }
     assert_true(count >= BASELINES + 1);
 }
 
 static void expect_not_found(const char *name, const char *part)
 {
-    struct error error = {0};
-    assert_null(policy_find(name, &error));
-    assert_input_error(&error, part);
+    assert_bad_input(policy_find(name, hear()), part);
 }
 
 CASE(unknown_policy_names_the_nearest_and_all)
@@ -70,9 +67,7 @@ static void compile_plugin(const char *arguments, char path[32])
     const int file = mkstemps(path, 3);
     assert_true(file >= 0);
     close(file);
-    char command[512];
-    snprintf(command, sizeof command, "cc -shared -fPIC -D_GNU_SOURCE -I. -o %s %s", path,
-             arguments);
+    char *command = formatted("cc -shared -fPIC -D_GNU_SOURCE -I. -o %s %s", path, arguments);
     if (system(command) != 0) // NOLINT(cert-env33-c): the README's command line, as it is
         fail_msg("failed: %s", command);
 }
@@ -91,10 +86,8 @@ CASE(policy_file_of_another_version_or_without_the_symbol_is_refused)
 static bool configure(const char *policy, const char *key, const char *text, double number,
                       double *values, struct error *error)
 {
-    char key_copy[64];
-    char text_copy[64];
-    snprintf(key_copy, sizeof key_copy, "%s", key);
-    snprintf(text_copy, sizeof text_copy, "%s", text != NULL ? text : "");
+    char *key_copy = formatted("%s", key);
+    char *text_copy = formatted("%s", text != NULL ? text : "");
     const struct setting setting = {key_copy, text != NULL ? text_copy : NULL, number};
     return policy_configure(policy_find(policy, NULL), &setting, 1, "exp.json", values, error);
 }
@@ -102,10 +95,9 @@ static bool configure(const char *policy, const char *key, const char *text, dou
 static void expect_misconfigured(const char *key, const char *text, double number, const char *part)
 {
     OWNED(free) double *values = policy_values(policy_find("fifo", NULL), NULL, 0);
-    struct error error = {0};
-    assert_false(configure("fifo", key, text, number, values, &error));
-    assert_input_error(&error, "exp.json: policy.params.");
-    assert_contains(error.message, part);
+    assert_bad_input(configure("fifo", key, text, number, values, hear()),
+                     "exp.json: policy.params.");
+    assert_contains(heard.message, part);
 }
 
 CASE(wrong_settings_are_refused_with_what_would_be_right)
@@ -124,13 +116,12 @@ CASE(settings_replace_defaults_and_only_those_named)
 {
     const struct policy *fifo = policy_find("fifo", NULL);
     OWNED(free) double *values = policy_values(fifo, NULL, 0);
-    struct error error = {0};
-    assert_true(configure("fifo", "order", "ready", 0, values, &error));
+    assert_true(configure("fifo", "order", "ready", 0, values, hear()));
     for (size_t i = 0; i < keys_count(fifo->parameters); i++) {
         const bool named = strcmp(fifo->parameters[i].name, "order") == 0;
         assert_true(values[i] == (named ? 1 : fifo->parameters[i].fallback));
     }
-    assert_true(configure("fifo", "max_batch", NULL, 7, values, &error));
+    assert_true(configure("fifo", "max_batch", NULL, 7, values, hear()));
     assert_true(values[0] == 7);
 }
 
@@ -139,13 +130,12 @@ CASE(a_choice_that_looks_like_a_number_may_be_one)
 {
     const struct key limits[] = {{.name = "limits", .words = WORDS("3250-7200", "700")}, KEY_END};
     struct setting setting = {"limits", NULL, 700};
-    struct error error = {0};
     double value = 0;
-    assert_true(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
+    assert_true(parameters_configure(limits, &setting, 1, "params", "x", &value, hear()));
     assert_true(value == 1);
     setting.number = 701;
-    assert_false(parameters_configure(limits, &setting, 1, "params", "x", &value, &error));
-    assert_contains(error.message, "\"701\" is none of the choices of x: 3250-7200|700");
+    assert_bad_input(parameters_configure(limits, &setting, 1, "params", "x", &value, hear()),
+                     "\"701\" is none of the choices of x: 3250-7200|700");
 }
 
 struct typed_parameters {
@@ -167,30 +157,28 @@ static const struct key typed_parameters[] = {
 
 CASE(values_fill_the_fields_of_the_structure)
 {
-    struct error error = {0};
     struct typed_parameters typed;
     double values[] = {0, 0, 0, 0, 0, 0};
     memset(&typed, 0xff, sizeof typed);
-    assert_true(parameters_configure(typed_parameters, NULL, 0, "p", "x", values, &error));
-    assert_true(parameters_fill(typed_parameters, values, "p", &typed, &error));
+    assert_true(parameters_configure(typed_parameters, NULL, 0, "p", "x", values, hear()));
+    assert_true(parameters_fill(typed_parameters, values, "p", &typed, hear()));
     assert_true(typed.number == 0.25 && typed.whole == 7 && typed.flag);
     assert_true(typed.seconds == sim_from_s(1.5) && typed.ms == sim_from_ms(1.5));
     assert_int_equal(typed.word, WORD_C);
     values[1] = 2.5;
-    assert_false(parameters_fill(typed_parameters, values, "p", &typed, &error));
-    assert_string_equal(error.message, "p.whole is 2.5; give a whole number");
+    assert_false(parameters_fill(typed_parameters, values, "p", &typed, hear()));
+    assert_string_equal(heard.message, "p.whole is 2.5; give a whole number");
 }
 
 CASE(a_table_that_does_not_fit_its_structure_is_refused)
 {
-    struct error error = {0};
     struct key two[] = {typed_parameters[4], KEY_END};
-    assert_true(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
-    assert_false(parameters_check(two, two[0].offset + 3, "x", &error));
-    assert_contains(error.message, "x: parameter \"word\" has no field within");
+    assert_true(parameters_check(two, sizeof(struct typed_parameters), "x", hear()));
+    assert_bad_input(parameters_check(two, two[0].offset + 3, "x", hear()),
+                     "x: parameter \"word\" has no field within");
     two[0].fallback = 3;
-    assert_false(parameters_check(two, sizeof(struct typed_parameters), "x", &error));
-    assert_contains(error.message, "default 3 of parameter \"word\" is outside");
+    assert_bad_input(parameters_check(two, sizeof(struct typed_parameters), "x", hear()),
+                     "default 3 of parameter \"word\" is outside");
 }
 
 /* ---- What policies share --------------------------------------------------------------------- */
@@ -213,8 +201,7 @@ CASE(queue_order_agrees_with_a_scan_after_any_change)
     bool present[QUEUES] = {false};
     struct queue_rank rank[QUEUES] = {{0, 0}};
     RANDOM_STREAM(stream, 5, RANDOM_TEST, 1, 0);
-    CLOSED(arena_clear) struct arena arena = {0};
-    struct queue_order *order = queue_order_create(&arena, QUEUES);
+    struct queue_order *order = queue_order_create(suite_arena(), QUEUES);
     for (int step = 0; step < STEPS; step++) {
         const uint32_t queue = (uint32_t)gsl_rng_uniform_int(&stream.rng, QUEUES);
         present[queue] = gsl_rng_uniform(&stream.rng) < 0.6;
@@ -286,11 +273,9 @@ CASE(planner_choice_is_the_best_of_all_by_brute_force)
     for (uint64_t instance = 0; instance < 200; instance++) {
         random_stream_open(&stream, 11, RANDOM_TEST, instance, 0);
         random_workload(&workload, &stream);
-        struct error error = {0};
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, &error);
-        assert_non_null(planner);
+            must(planner_create(&arena, &workload, 8, PLANNER_PROPORTIONAL, hear()));
         for (uint32_t jobs = 1; jobs < 7; jobs++) {
             for (sim_time_t budget = -1; budget < 42; budget++)
                 check_cheapest(all, planner_cheapest_among(planner, KINDS_ALL, 0, jobs, budget),
@@ -311,18 +296,15 @@ CASE(planner_choice_is_the_best_of_all_by_brute_force)
 CASE(a_proportional_budget_looks_at_one_job_whatever_batches_may_run)
 {
     static const uint32_t bounds[] = {1, 8, 65535};
-    struct error error = {0};
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, &error);
-    assert_non_null(experiment);
+        must(experiment_load("workloads/experiments/v100-detect-twitter.json", NULL, 0, hear()));
     const struct workload *workload = &experiment->workload;
     sim_time_t first[8] = {0};
     assert_in_range(workload->queue_count, 1, 8);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, &error);
-        assert_non_null(planner);
+            must(planner_create(&arena, workload, bounds[i], PLANNER_PROPORTIONAL, hear()));
         for (uint32_t queue = 0; queue < workload->queue_count; queue++) {
             const sim_time_t here = planner_budget(planner, queue, SIM_S);
             first[queue] = i == 0 ? here : first[queue];
@@ -373,21 +355,19 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
         double value;
     } variants[] = {
         {NULL, 0}, {"max_batch", 2}, {"placement", 1}, {"placement", 2}, {"head_of_line", 1}};
-    struct log *log = log_one();
     for (size_t p = 0; p < BASELINES; p++) {
         for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            RESULT result = {0};
             run_well_with(diamond, policy_find(baselines[p], NULL), variants[v].key,
-                          variants[v].value, log, &result);
+                          variants[v].value, &rows, anew());
             uint64_t jobs = 0;
             uint64_t expected = 0;
-            for (size_t i = 0; i < log->batch_count; i++)
-                jobs += log->batches[i].jobs;
-            for (size_t i = 0; i < log->request_count; i++)
-                expected += log->requests[i].application == 0 ? 4 : 2;
+            for (size_t i = 0; i < rows.batch_count; i++)
+                jobs += rows.batches[i].jobs;
+            for (size_t i = 0; i < rows.request_count; i++)
+                expected += rows.requests[i].application == 0 ? 4 : 2;
             assert_int_equal(result.overall.requests, 800);
             assert_int_equal(result.overall.dropped, 0);
-            assert_int_equal(log->request_count, 800);
+            assert_int_equal(rows.request_count, 800);
             assert_int_equal(jobs, expected);
         }
     }
@@ -395,23 +375,19 @@ CASE(every_baseline_finishes_every_request_within_the_cluster)
 
 CASE(minimum_and_maximum_configurations_are_what_they_say)
 {
-    struct log *log = log_one();
     for (int most = 0; most < 2; most++) {
-        RESULT result = {0};
-        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), log, &result);
-        for (size_t i = 0; i < log->batch_count; i++) {
-            assert_int_equal(log->batches[i].configured_batch, 1);
-            assert_int_equal(log->batches[i].vcpu, most ? 2 : 1);
-            assert_int_equal(log->batches[i].vgpu, most ? 4 : 1);
+        run_well(diamond, policy_find(most ? "max-config" : "min-config", NULL), &rows, anew());
+        for (size_t i = 0; i < rows.batch_count; i++) {
+            assert_int_equal(rows.batches[i].configured_batch, 1);
+            assert_int_equal(rows.batches[i].vcpu, most ? 2 : 1);
+            assert_int_equal(rows.batches[i].vgpu, most ? 4 : 1);
         }
     }
 }
 
 CASE(batching_happens_where_it_is_asked_for)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
-    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, log, &result);
+    run_well_with(diamond, policy_find("min-config", NULL), "max_batch", 2, &rows, anew());
     assert_true(result.overall.mean_batch > 1.1);
 }
 
@@ -470,44 +446,37 @@ CASE(each_order_serves_the_lowest_of_those_waiting)
                  {"sjf", BY_TIME},
                  {"min-config", BY_ARRIVAL},
                  {"max-config", BY_ARRIVAL}};
-    struct log *log = log_one();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        RESULT result = {0};
-        run_well(contention, policy_find(cases[c].policy, NULL), log, &result);
-        assert_true(check_order(log, cases[c].order) > 1000);
+        run_well(contention, policy_find(cases[c].policy, NULL), &rows, anew());
+        assert_true(check_order(&rows, cases[c].order) > 1000);
     }
 }
 
 CASE(lost_requests_are_dropped_only_when_told)
 {
-    struct log *log = log_one();
     const struct policy *edf = policy_find("edf", NULL);
     RESULT keep = {0};
     RESULT drop = {0};
-    run_well(contention, edf, log, &keep);
+    run_well(contention, edf, &rows, &keep);
     EXPERIMENT *told = load_with(contention, "platform.admission", "'lost'");
-    run_well(told->resolved_json, edf, log, &drop);
+    run_well(told->resolved_json, edf, &rows, &drop);
     assert_int_equal(keep.overall.dropped, 0);
     assert_true(drop.overall.dropped > 0);
     assert_true(drop.overall.slo_hit_rate > keep.overall.slo_hit_rate);
-    for (size_t i = 0; i < log->batch_count; i++) {
-        const struct request_row *request = &log->requests[log->batches[i].first_request];
-        assert_true(log->batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
+    for (size_t i = 0; i < rows.batch_count; i++) {
+        const struct request_row *request = &rows.requests[rows.batches[i].first_request];
+        assert_true(rows.batches[i].dispatched_ns < request->arrival_ns + request->slo_ns);
     }
 }
 
 CASE(policy_built_outside_the_tree_loads_and_finishes_every_request)
 {
-    struct log *log = log_one();
-    RESULT result = {0};
-    struct error error = {0};
     char path[32];
     compile_plugin("tests/plugins/shortest_queue.c", path);
-    const struct policy *policy = policy_find(path, &error);
+    const struct policy *policy = must(policy_find(path, hear()));
     unlink(path);
-    assert_good(policy, &error);
     assert_string_equal(policy->name, "shortest-queue");
-    run_well(diamond, policy, log, &result);
+    run_well(diamond, policy, &rows, anew());
     assert_int_equal(result.overall.requests, 800);
     assert_int_equal(result.overall.dropped, 0);
 }
@@ -516,15 +485,11 @@ CASE(policies_that_break_a_rule_are_stopped_by_name)
 {
     static const struct policy *const breakers[] = {&plugin_overcommit, &plugin_absent_jobs,
                                                     &plugin_spinner};
-    struct log *log = log_one();
     for (size_t i = 0; i < sizeof breakers / sizeof *breakers; i++) {
-        RESULT result = {0};
-        struct error error = {0};
-        assert_false(run(diamond, breakers[i], log, &result, &error));
-        assert_int_equal(error.kind, ERROR_RUN);
-        if (strstr(error.message, breakers[i]->name) == NULL ||
-            strstr(error.message, "rule") == NULL)
-            fail_msg("\"%s\" names not policy and rule", error.message);
+        assert_bad_run(run(diamond, breakers[i], &rows, anew(), hear()), "");
+        if (strstr(heard.message, breakers[i]->name) == NULL ||
+            strstr(heard.message, "rule") == NULL)
+            fail_msg("\"%s\" names not policy and rule", heard.message);
     }
 }
 
@@ -547,15 +512,12 @@ CASE(who_refuses_is_said_of_rules_defaults_and_the_experiment)
                   "by a rule of its own (what exceeds the capacity of its instances) and "
                   "by platform.admission"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error error = {0};
         const struct override overrides[] = {{"policy.name", cases[i].policy},
                                              {"platform.admission", cases[i].admission}};
-        EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                        cases[i].admission == NULL ? 1 : 2, &error);
+        EXPERIMENT *e = must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                                             cases[i].admission == NULL ? 1 : 2, hear()));
         double *values = NULL;
-        assert_good(e != NULL, &error);
-        const struct policy *policy = policy_resolve(e, &values, &error);
-        assert_good(policy != NULL, &error);
+        const struct policy *policy = must(policy_resolve(e, &values, hear()));
         const char *how = policy_refusal(e->arena, policy, values, e);
         if (cases[i].how == NULL)
             assert_null(how);
@@ -566,18 +528,16 @@ CASE(who_refuses_is_said_of_rules_defaults_and_the_experiment)
 
 CASE(parameters_behind_the_name_of_a_policy_are_set)
 {
-    struct error error = {0};
     const struct override good[] = {{"policy.name", "esg headroom=0 late=lead"}};
     const struct override bad[] = {{"policy.name", "esg k=3 late"}};
     double *values = NULL;
-    EXPERIMENT *e = experiment_load("workloads/experiments/strict-light.json", good, 1, &error);
-    assert_good(e != NULL, &error);
-    const struct policy *policy = policy_resolve(e, &values, &error);
-    assert_good(policy != NULL, &error);
+    EXPERIMENT *e =
+        must(experiment_load("workloads/experiments/strict-light.json", good, 1, hear()));
+    const struct policy *policy = must(policy_resolve(e, &values, hear()));
     assert_true(values[parameter_index(policy->parameters, "headroom")] == 0);
     assert_true(values[parameter_index(policy->parameters, "late")] == 0);
-    assert_null(experiment_load("workloads/experiments/strict-light.json", bad, 1, &error));
-    assert_input_error(&error, "PARAMETER=VALUE");
+    assert_bad_input(experiment_load("workloads/experiments/strict-light.json", bad, 1, hear()),
+                     "PARAMETER=VALUE");
 }
 
 SUITE("policies")

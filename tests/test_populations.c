@@ -3,13 +3,11 @@
 #include "sim/engine/queueing_theory.h"
 #include "tests/fixture_simulation.h"
 
-static struct simulation_result result;
-
 /* Runs fifo on the experiment with up to four overrides KEY=VALUE; NULL ends them. */
 static void go(const char *name, const char *const settings[])
 {
     struct override overrides[4];
-    char path[128], keys[4][64];
+    char keys[4][64];
     size_t count = 0;
     for (; settings[count] != NULL; count++) {
         const char *value = strchr(settings[count], '=');
@@ -17,14 +15,11 @@ static void go(const char *name, const char *const settings[])
                        settings[count]);
         overrides[count] = (struct override){keys[count], value + 1};
     }
-    (void)snprintf(path, sizeof path, "workloads/experiments/theory/%s.json", name);
-    struct error error = {0};
+    char *path = formatted("workloads/experiments/theory/%s.json", name);
     struct resolved_run run = {0};
     const struct simulation_options options = {0};
-    simulation_result_clear(&result);
-    assert_good(resolved_run_load(&run, NULL, path, overrides, count, &error) &&
-                    resolved_run_simulate(&run, &options, &result, &error),
-                &error);
+    assert_good(resolved_run_load(&run, NULL, path, overrides, count, hear()) &&
+                resolved_run_simulate(&run, &options, anew(), hear()));
     resolved_run_clear(&run);
 }
 #define GO(name, ...) go(name, (const char *const[]){__VA_ARGS__, NULL})

@@ -1,12 +1,9 @@
 #include <dirent.h>
 
-#include <gsl/gsl_rng.h>
-
 #include "tests/suite.h"
 #include "traces/profile/interference.h"
 #include "traces/profile/profile.h"
 
-OWNER(gsl_rng_free, gsl_rng)
 OWNER(profile_free, struct profile)
 #define LOADED OWNED(profile_free) struct profile
 
@@ -22,20 +19,12 @@ enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 
 static struct profile *load(const char *name)
 {
-    char path[256];
-    struct error error = {0};
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    struct profile *profile = profile_load(path, &error);
-    assert_good(profile, &error);
-    return profile;
+    return must(profile_load(formatted("%s/%s", folder, name), hear()));
 }
 
 static struct profile *parse(const char *text)
 {
-    struct error error = {0};
-    struct profile *profile = profile_parse(text, "test", &error);
-    assert_good(profile, &error);
-    return profile;
+    return must(profile_parse(text, "test", hear()));
 }
 
 /* Equal to 6 significant digits, which is what profiles are written with. */
@@ -103,7 +92,7 @@ static void random_grid(gsl_rng *rng, struct grid *grid)
 
 CASE(grid_points_are_exact)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 200; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -133,7 +122,7 @@ static void assert_monotone(const struct profile_function *f, int axis, double s
 
 CASE(interpolation_is_monotone_where_the_data_are)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -145,7 +134,7 @@ CASE(interpolation_is_monotone_where_the_data_are)
 
 CASE(interpolation_lies_between_its_neighbours)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 500; round++) {
         struct grid grid;
         random_grid(rng, &grid);
@@ -249,8 +238,7 @@ CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
     assert_absolute(profile_latency_ms(&grid.function, 2, 1, 1), 2 + 6 * 2 * 3, 1e-12);
 }
 
-/* ---- The loader --------------------------------------------------------------------------------
- */
+/* ---- The loader ------------------------------------------------------------------------------ */
 
 #define MINIMAL                                                                                    \
     "\"unit\": 7, \"functions\": {\"f\": {\"grid\": {\"batch\": [1], \"vcpu\": [1], "              \
@@ -259,8 +247,7 @@ CASE(a_law_is_asked_at_the_part_of_the_gpu_that_a_share_is)
 CASE(what_a_file_leaves_out_is_nan_or_empty)
 {
     LOADED *profile = parse("{" MINIMAL "}");
-    const struct profile_function *f = profile_find(profile, "f");
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(profile, "f"));
     assert_null(profile_find(profile, "g"));
     assert_string_equal(f->model, "f");
     assert_string_equal(profile->device, "");
@@ -281,8 +268,7 @@ CASE(evidence_may_be_an_object_of_strings)
 static size_t count_files(const char *path)
 {
     size_t count = 0;
-    DIR *files = opendir(path);
-    assert_non_null(files);
+    DIR *files = must(opendir(path));
     for (const struct dirent *entry = readdir(files); entry != NULL; entry = readdir(files))
         count += entry->d_name[0] == '.' ? 0 : 1;
     (void)closedir(files);
@@ -291,14 +277,11 @@ static size_t count_files(const char *path)
 
 CASE(a_profile_that_is_not_there_is_bad_input)
 {
-    struct error error = {0};
-    assert_null(profile_load("tests/corpus/profile/no-such-file.json", &error));
-    assert_input_error(&error, "no-such-file.json");
-    assert_null(profile_load("tests/corpus/profile", &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(profile_load("tests/corpus/profile/no-such-file.json", hear()),
+                     "no-such-file.json");
+    assert_bad_input(profile_load("tests/corpus/profile", hear()), "");
     /* Other malformed profiles are in tests/corpus/loaders.md. */
-    assert_null(profile_load("tests/corpus/profile/array.json", &error));
-    assert_input_error(&error, "object");
+    assert_bad_input(profile_load("tests/corpus/profile/array.json", hear()), "object");
 }
 
 CASE(any_cut_of_a_profile_is_refused)
@@ -307,17 +290,14 @@ CASE(any_cut_of_a_profile_is_refused)
                                 "\"constant\": 0.1}}";
     for (size_t length = 0; length + 1 < sizeof whole; length++) {
         char cut[sizeof whole];
-        struct error error = {0};
         memcpy(cut, whole, length);
         cut[length] = '\0';
-        assert_null(profile_parse(cut, "cut", &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_bad_input(profile_parse(cut, "cut", hear()), "");
     }
     profile_free(parse(whole));
 }
 
-/* ---- Shipped profiles ---------------------------------------------------------------------------
- */
+/* ---- Shipped profiles ------------------------------------------------------------------------ */
 
 CASE(every_shipped_profile_loads)
 {
@@ -347,8 +327,7 @@ static size_t for_each_row(const char *path, void (*check)(char **cells, void *d
 {
     char line[1024];
     size_t rows = 0;
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
+    FILE *in = must(fopen(path, "r"));
     assert_non_null(fgets(line, sizeof line, in));
     while (fgets(line, sizeof line, in) != NULL) {
         char none[] = "";
@@ -377,8 +356,7 @@ static void check_parvagpu_row(char **cells, void *data)
     struct seen *seen = data;
     if (strcmp(cells[3], "1") != 0)
         return;
-    const struct profile_function *f = profile_find(seen->profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(seen->profile, cells[0]));
     double ms = profile_latency_ms(f, to_int(cells[2]), 1, to_int(cells[1]));
     assert_written_as(ms, strtod(cells[6], NULL));
     seen->rows++;
@@ -427,8 +405,7 @@ CASE(a100_memory_agrees_with_what_ran_and_what_did_not)
 static void check_igniter_row(char **cells, void *data)
 {
     struct seen *seen = data;
-    const struct profile_function *f = profile_find(seen->profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(seen->profile, cells[0]));
     int batch = to_int(cells[1]);
     double ms = profile_latency_ms(f, batch, 1, to_int(cells[2]));
     bool on_grid = false;
@@ -476,8 +453,7 @@ CASE(interpolated_batches_are_within_three_percent_of_measured_ones)
 static void check_anchor(char **cells, void *data)
 {
     const struct profile *profile = data;
-    const struct profile_function *f = profile_find(profile, cells[0]);
-    assert_non_null(f);
+    const struct profile_function *f = must(profile_find(profile, cells[0]));
     assert_string_equal(f->model, cells[2]);
     assert_true(profile_latency_ms(f, 1, 1, 1) == strtod(cells[3], NULL));
     assert_true(f->cold_start_mean_ms == strtod(cells[5], NULL));
@@ -510,8 +486,7 @@ CASE(the_anchors_are_the_recalled_figures)
                     {"depth-recognition", 828, 16479}};
     LOADED *profile = load("esg-reconstructed.json");
     for (size_t i = 0; i < sizeof recalled / sizeof recalled[0]; i++) {
-        const struct profile_function *f = profile_find(profile, recalled[i].name);
-        assert_non_null(f);
+        const struct profile_function *f = must(profile_find(profile, recalled[i].name));
         assert_true(profile_latency_ms(f, 1, 1, 1) == recalled[i].ms);
         assert_true(f->cold_start_mean_ms == recalled[i].cold_ms);
     }
@@ -736,7 +711,7 @@ static void assert_additive(const struct interference *model, gsl_rng *rng)
 
 CASE(slowdown_is_at_least_one_and_adds_up_over_co_runners)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     LOADED *igniter = load("v100-mps-igniter.json");
     LOADED *esg = load("esg-reconstructed.json");
     const struct interference constant = {.kind = INTERFERENCE_CONSTANT, .constant = 0.07};
@@ -784,7 +759,7 @@ CASE(the_slowdowns_of_all_at_once_are_those_of_the_law_to_the_last_bit)
 {
     static const double demands[] = {NAN, 0, 1, 0.25};
     struct co_runner runners[MOST_RUNNERS];
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(0);
     for (int round = 0; round < 1000; round++) {
         const struct interference law = {
             .kind = INTERFERENCE_BANDWIDTH,

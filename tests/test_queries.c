@@ -126,12 +126,9 @@ static const struct policy wrong = {
 static void assert_breach(struct experiment *experiment, const struct policy *policy,
                           const char *const *expected)
 {
-    struct simulation_result result;
-    struct error error = {0};
-    assert_false(simulation_run(experiment, policy, NULL, NULL, NULL, &result, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
+    assert_bad_run(simulation_run(experiment, policy, NULL, NULL, NULL, anew(), hear()), "");
     for (; *expected != NULL; expected++)
-        assert_contains(error.message, *expected);
+        assert_contains(heard.message, *expected);
 }
 
 CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
@@ -139,8 +136,7 @@ CASE(a_query_with_a_wrong_argument_ends_the_run_with_all_that_is_known)
     EXPERIMENT *experiment = load(diamond);
     assert_true((int)(sizeof names / sizeof *names) == WRONG_COUNT && WRONG_COUNT > 40);
     for (asked = 0; asked < WRONG_COUNT; asked++) {
-        char query[64];
-        snprintf(query, sizeof query, "rule range: %s ", names[asked]);
+        char *query = formatted("rule range: %s ", names[asked]);
         assert_breach(experiment, &wrong,
                       (const char *const[]){query, "(decide, at ", " ms, policy wrong, seed 3)",
                                             "diamond: ", NULL});
@@ -336,11 +332,10 @@ CASE(draws_repeat_with_the_seed_and_leave_the_world_as_it_is)
         .abi = POLICY_ABI, .name = "drawer", .summary = "draws", .decide = drawer_decide};
     struct log *logs[3];
     for (drawing = 0; drawing < 3; drawing++) {
-        RESULT result = {0};
         logs[drawing] = malloc(sizeof *logs[drawing]);
         assert_non_null(logs[drawing]);
         draw_count = 0;
-        run_well(diamond, &drawer, logs[drawing], &result);
+        run_well(diamond, &drawer, logs[drawing], anew());
         assert_int_equal(draw_count, drawing < 2 ? DRAWS : 0);
     }
     double sum = 0;
@@ -369,12 +364,9 @@ CASE(nothing_done_is_told_with_the_fullest_queue_and_what_is_free)
     static const char *const parts[] = {
         "rule progress: ", "the fullest queue is ", "after its deadline",
         "free are 100 % of the GPUs and 12 of 12 vCPUs", "no batch was dispatched"};
-    struct log *log = log_one();
-    RESULT result = {0};
-    struct error error = {0};
-    assert_false(run(diamond, &sleeper, log, &result, &error));
+    assert_false(run(diamond, &sleeper, &rows, anew(), hear()));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        assert_contains(error.message, parts[i]);
+        assert_contains(heard.message, parts[i]);
 }
 
 CASE(outside_a_simulation_there_is_no_place)

@@ -85,13 +85,11 @@ CASE(gsl_functions_and_inline_ones_give_the_same_numbers)
 
 CASE(gsl_sees_a_generator_of_64_bits_named_philox)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(random_philox);
-    struct random_stream stream;
-    assert_non_null(rng);
+    OWNED(gsl_rng_free) gsl_rng *rng = must(gsl_rng_alloc(random_philox));
     assert_string_equal(gsl_rng_name(rng), "philox");
     assert_true(gsl_rng_min(rng) == 0 && gsl_rng_max(rng) == UINT64_MAX);
     gsl_rng_set(rng, 123);
-    random_stream_open(&stream, 123, RANDOM_TEST, 0, 0);
+    RANDOM_STREAM(stream, 123, RANDOM_TEST, 0, 0);
     for (int i = 0; i < 50; i++)
         assert_true(gsl_rng_get(rng) == random_uint64(&stream));
     OWNED(gsl_rng_free) gsl_rng *copy = gsl_rng_clone(rng);
@@ -210,9 +208,8 @@ CASE(successive_numbers_and_all_bits_are_uncorrelated)
 
 CASE(reopening_a_stream_starts_it_again)
 {
-    struct random_stream stream;
     uint64_t first[40];
-    random_stream_open(&stream, 8, RANDOM_POLICY, 3, 4);
+    RANDOM_STREAM(stream, 8, RANDOM_POLICY, 3, 4);
     for (int i = 0; i < 40; i++)
         first[i] = random_uint64(&stream);
     random_stream_open(&stream, 8, RANDOM_POLICY, 3, 4);

@@ -116,30 +116,26 @@ static struct experiment *load_settings(const struct settings *settings, struct 
  * policy can do nothing so, or that another parameter forbids it. */
 static void assert_runs(const struct settings *settings, bool parameter)
 {
-    struct error error = {0};
-    struct simulation_result result = {0};
     double *values = NULL;
-    EXPERIMENT *experiment = load_settings(settings, &error);
+    EXPERIMENT *experiment = load_settings(settings, hear());
     if (experiment == NULL && settings->count > 2) { /* keys of a pair may exclude one another */
-        assert_int_equal(error.kind, ERROR_INPUT);
+        assert_int_equal(heard.kind, ERROR_INPUT);
         return;
     }
-    assert_good(experiment, &error);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    assert_good(policy, &error);
-    if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error)) {
+    assert_good(experiment);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
+    if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear())) {
         assert_true(isfinite(result.overall.cost_usd) && result.overall.cost_usd >= 0);
         if (result.overall.dropped == result.overall.requests)
             assert_true(isnan(result.overall.latency_ms_mean));
         else
             assert_true(isfinite(result.overall.latency_ms_mean) &&
                         result.overall.latency_ms_mean >= 0);
-        simulation_result_clear(&result);
-    } else if (strstr(error.message, "clock's end") == NULL &&
+    } else if (strstr(heard.message, "clock's end") == NULL &&
                !(parameter &&
-                 (error.kind == ERROR_INPUT || strstr(error.message, "rule progress") != NULL))) {
+                 (heard.kind == ERROR_INPUT || strstr(heard.message, "rule progress") != NULL))) {
         fail_msg("%s = %s: %s", settings->overrides[settings->count - 1].key,
-                 settings->overrides[settings->count - 1].value, error.message);
+                 settings->overrides[settings->count - 1].value, heard.message);
     }
 }
 
@@ -192,14 +188,12 @@ CASE(what_is_beyond_a_range_is_refused_with_its_key)
 {
     for (size_t r = 0; r < RANGES; r++) {
         struct settings settings = {.count = 0};
-        struct error error = {0};
         char name[64];
         if (ranges[r].alone)
             continue;
         last_name(ranges[r].key, name, sizeof name);
         settings_add_number(&settings, &ranges[r], ranges[r].high * 1.01);
-        assert_null(load_settings(&settings, &error));
-        assert_input_error(&error, name);
+        assert_bad_input(load_settings(&settings, hear()), name);
     }
 }
 
@@ -219,23 +213,19 @@ CASE(a_time_beyond_the_clock_names_the_key_that_set_it)
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct settings settings = {.count = 0};
-        struct error error = {0};
-        struct simulation_result result;
         double *values = NULL;
         settings_add(&settings, "policy.name", k == 0 ? "openwhisk" : "min-config");
         settings_add(&settings, "platform.initial", "cold");
         settings_add(&settings, "requests", "1000");
         settings_add(&settings, cases[k].key, cases[k].value);
         settings_add(&settings, cases[k].other, cases[k].other_value);
-        EXPERIMENT *experiment = load_settings(&settings, &error);
-        assert_good(experiment, &error);
-        const struct policy *policy = policy_resolve(experiment, &values, &error);
-        assert_non_null(policy);
-        if (simulation_run(experiment, policy, values, NULL, NULL, &result, &error))
+        EXPERIMENT *experiment = must(load_settings(&settings, hear()));
+        const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
+        if (simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()))
             fail_msg("%s = %s: the clock does not end", cases[k].other, cases[k].other_value);
-        if (strstr(error.message, "clock's end") == NULL ||
-            strstr(error.message, cases[k].named) == NULL)
-            fail_msg("%s: %s", cases[k].named, error.message);
+        if (strstr(heard.message, "clock's end") == NULL ||
+            strstr(heard.message, cases[k].named) == NULL)
+            fail_msg("%s: %s", cases[k].named, heard.message);
     }
 }
 
@@ -254,9 +244,7 @@ static void run_parameter(const char *form, const char *key, const char *name,
                           const struct key *parameter, double value)
 {
     struct settings settings = {.count = 0};
-    char json[256];
-    (void)snprintf(json, sizeof json, form, name, parameter->name, value);
-    settings_add(&settings, key, json);
+    settings_add(&settings, key, formatted(form, name, parameter->name, value));
     assert_runs(&settings, true);
 }
 

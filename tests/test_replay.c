@@ -27,7 +27,6 @@ struct outcome {
     bool good;
     struct run_rows rows;
     struct simulation_result result;
-    struct error error;
 };
 
 static void outcome_clear(struct outcome *outcome)
@@ -51,22 +50,19 @@ static struct outcome play(const struct experiment *experiment, const struct bac
 {
     struct outcome outcome = {.good = false};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &outcome.error);
-    if (policy == NULL)
-        fail_msg("%s", outcome.error.message);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     const struct recorder recorder = run_rows_recorder(&outcome.rows);
     const struct simulation_options options = {
         .backend = backend, .recorder = &recorder, .progress = progress, .bounds = true};
     outcome.good =
-        simulation_run_with(experiment, policy, values, &options, &outcome.result, &outcome.error);
+        simulation_run_with(experiment, policy, values, &options, &outcome.result, hear());
     return outcome;
 }
 
 static struct outcome play_well(const struct experiment *experiment, const struct backend *backend)
 {
     struct outcome outcome = play(experiment, backend, NULL);
-    if (!outcome.good)
-        fail_msg("%s", outcome.error.message);
+    assert_good(outcome.good);
     return outcome;
 }
 
@@ -75,8 +71,7 @@ static struct outcome rehearse(const struct experiment *experiment, double facto
 {
     const struct emulated_options options = {
         .speedup = speedup, .factor = factor, .jitter_cv = jitter_cv, .seed = 9};
-    OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
-    assert_non_null(rehearsal);
+    OWNED(arena_home_free) struct emulated *rehearsal = must(emulated_create(&options));
     const struct backend backend = emulated_backend(rehearsal);
     struct outcome outcome = play_well(experiment, &backend);
     if (figures != NULL)
@@ -143,13 +138,11 @@ CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (uint64_t world = c % 3; world < WORLDS; world += 3) {
-            char json[WORLD_BYTES];
             struct overrides overrides = warm();
             override_add(&overrides, "policy.name", cases[c].policy);
             for (size_t i = 0; i < 4 && cases[c].settings[i] != NULL; i += 2)
                 override_add(&overrides, cases[c].settings[i], cases[c].settings[i + 1]);
-            world_random(json, world, world % 2 == 0);
-            EXPERIMENT *experiment = parse(json, &overrides);
+            EXPERIMENT *experiment = parse(world_random(world, world % 2 == 0), &overrides);
             OUTCOME simulated = play_well(experiment, NULL);
             OUTCOME replayed = rehearse(experiment, 1, 0, 0, NULL);
             assert_outcomes_equal(&simulated, &replayed);
@@ -158,9 +151,8 @@ CASE(a_replay_of_what_the_model_says_is_the_simulation_byte_for_byte)
 
 CASE(interference_is_the_backend_s_own)
 {
-    char json[WORLD_BYTES];
     struct overrides on = warm(), off = warm();
-    world_random(json, 1, false);
+    char *json = world_random(1, false);
     override_add(&on, "platform.interference", "true");
     override_add(&on, "seed", "8");
     override_add(&off, "seed", "8");
@@ -389,10 +381,9 @@ static void refused(const struct experiment *experiment, const struct backend *b
                     const char *says)
 {
     OUTCOME outcome = play(experiment, backend, NULL);
-    if (outcome.good)
-        fail_msg("not refused: %s", says);
-    assert_contains(outcome.error.message, says);
-    assert_null(strchr(outcome.error.message, '\n'));
+    assert_false(outcome.good);
+    assert_contains(heard.message, says);
+    assert_null(strchr(heard.message, '\n'));
 }
 
 CASE(a_backend_that_fails_ends_the_run_with_its_own_words)
@@ -443,7 +434,7 @@ CASE(a_replay_is_stopped_within_a_step)
     const struct progress progress = {.context = &calls, .report = stop_after_ten};
     OUTCOME outcome = play(experiment, &backend, &progress);
     assert_false(outcome.good);
-    assert_string_equal(outcome.error.message, "lone: interrupted");
+    assert_string_equal(heard.message, "lone: interrupted");
     assert_int_equal(outcome.rows.request.size / sizeof(struct request_row), 10);
     assert_true(calls > 10);
 }
@@ -479,16 +470,13 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
         {"dilu", "policy.params.limit", "4", "changes no share of a batch in execution"},
     };
     for (size_t c = 0; c < 2; c++) {
-        char json[WORLD_BYTES];
         struct overrides overrides = warm();
         override_add(&overrides, "policy.name", cases[c].policy);
         override_add(&overrides, cases[c].key, cases[c].value);
         override_add(&overrides, "slo.factor", "10");
-        world_random(json, 2, true);
-        EXPERIMENT *experiment = parse(json, &overrides);
+        EXPERIMENT *experiment = parse(world_random(2, true), &overrides);
         const struct emulated_options options = {0};
-        OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
-        assert_non_null(rehearsal);
+        OWNED(arena_home_free) struct emulated *rehearsal = must(emulated_create(&options));
         const struct backend backend = emulated_backend(rehearsal);
         refused(experiment, &backend, cases[c].says);
     }
@@ -496,11 +484,9 @@ CASE(parts_of_the_time_and_shares_that_change_are_refused)
 
 CASE(containers_are_numbered_as_the_experiment_lists_them)
 {
-    char json[WORLD_BYTES];
     struct overrides overrides = warm();
     override_add(&overrides, "policy.name", "esg");
-    world_random(json, 0, true);
-    EXPERIMENT *experiment = parse(json, &overrides);
+    EXPERIMENT *experiment = parse(world_random(0, true), &overrides);
     OUTCOME outcome = rehearse(experiment, 1, 0, 0, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
@@ -517,36 +503,30 @@ CASE(containers_are_numbered_as_the_experiment_lists_them)
 static void attribute_is(const struct run_details *details, const char *hash, const char *name,
                          const char *value)
 {
-    const char *text = run_details_text(details, hash, name);
-    assert_non_null(text);
+    const char *text = must(run_details_text(details, hash, name));
     assert_string_equal(text, value);
 }
 
 CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
     char path[] = "/tmp/esgsim-replay-XXXXXX";
-    struct error error = {0};
     EXPERIMENT *good = lone(NULL, NULL, NULL), *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
-    run.policy = policy_resolve(good, &run.values, &error);
+    run.policy = policy_resolve(good, &run.values, hear());
     const struct resolved_run refused = {cold, run.policy, run.values};
     const struct emulated_options options = {.factor = 1.5};
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
-    RESULT result = {0};
     write_temporary(path, "");
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     /* What is refused leaves the file fit for the next run. */
-    assert_false(replay_record(store, &refused, &target, &result, &error));
-    assert_contains(error.message, "platform.initial.f");
-    assert_good(replay_record(store, &run, &target, &result, &error), &error);
-    assert_true(store_finish(store, &error));
-    OWNED(results_free) struct results *results = results_load(path, &error);
-    assert_non_null(results);
+    assert_bad_run(replay_record(store, &refused, &target, anew(), hear()), "platform.initial.f");
+    assert_good(replay_record(store, &run, &target, anew(), hear()));
+    assert_true(store_finish(store, hear()));
+    OWNED(results_free) struct results *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, 1);
     assert_true(fabs(results->runs[0].run.slowdown_mean - 1.5) < 1e-12);
-    struct run_details *details = run_details_open(path, &error);
+    struct run_details *details = run_details_open(path, hear());
     attribute_is(details, good->hash, "replay_backend", "rehearsal");
     attribute_is(details, good->hash, "replay_device", "none");
     attribute_is(details, good->hash, "replay_driver", "none");
@@ -559,14 +539,13 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
 CASE(a_plan_tells_what_a_replay_takes)
 {
     EXPERIMENT *experiment = lone(NULL, NULL, NULL);
-    struct error error = {0};
     struct resolved_run run = {.experiment = experiment};
-    run.policy = policy_resolve(experiment, &run.values, &error);
+    run.policy = policy_resolve(experiment, &run.values, hear());
     struct replay_plan plan;
     OUTCOME outcome = play_well(experiment, NULL);
     size_t count;
     const struct batch_row *rows = batches(&outcome, &count);
-    assert_true(replay_plan(&run, &plan, &error));
+    assert_true(replay_plan(&run, &plan, hear()));
     assert_int_equal(plan.batches, count);
     assert_true(plan.seconds == sim_to_s(rows[count - 1].finished_ns));
     assert_true(plan.together >= 2 && plan.together <= 4);

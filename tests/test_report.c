@@ -175,27 +175,22 @@ CASE(a_notice_of_many_runs_is_told_once_with_their_number)
 
 CASE(published_figures_stand_beside_ours)
 {
-    struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
-    assert_non_null(reference);
+        must(expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, hear()));
     report_judge(opened.report, reference);
     STRING *text = printed(&opened, report_text);
-    char *part = strstr(text, "\n== published");
-    assert_non_null(part);
+    char *part = must(strstr(text, "\n== published"));
     *strstr(part, "\nHow to read the tables") = '\0'; /* details follow */
     assert_golden(part, "tests/golden/reference.txt");
 }
 
 CASE(the_published_figures_that_ship_can_be_read)
 {
-    struct error error = {0};
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, &error);
-    assert_non_null(reference);
+        must(expectations_load("results/paper/esg-hpdc24.json", EXPECTATION_FIGURES, hear()));
     assert_int_equal(reference->count, 18);
     assert_string_equal(reference->list[0].metric, paired_gains[GAIN_RELATIVE].name);
     assert_string_equal(reference->list[1].metric, paired_gains[GAIN_POINTS].name);
@@ -207,9 +202,7 @@ CASE(the_published_figures_that_ship_can_be_read)
 
 CASE(bad_reference_files_are_refused)
 {
-    static const struct {
-        const char *figure, *says;
-    } bad[] = {
+    static const struct refusal bad[] = {
         {"{}", "metric"},
         {"{\"metric\": \"cost_savin\", \"evidence\": \"published\", \"low\": 1}", "cost_saving"},
         {"{\"metric\": \"cost_usd\", \"evidence\": \"hearsay\", \"low\": 1}", "evidence"},
@@ -232,13 +225,11 @@ CASE(bad_reference_files_are_refused)
          "is a comparison already"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct error error = {0};
         char path[] = "/tmp/esgsim-reference-XXXXXX", text[512];
         (void)snprintf(text, sizeof text,
-                       "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].figure);
+                       "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].text);
         write_temporary(path, text);
-        assert_null(expectations_load(path, EXPECTATION_FIGURES, &error));
-        assert_input_error(&error, bad[i].says);
+        assert_bad_input(expectations_load(path, EXPECTATION_FIGURES, hear()), bad[i].words);
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -307,10 +298,8 @@ CASE(the_overview_has_a_table_of_hit_rate_and_cost_for_each_world)
     };
     OPENED opened = report_open(runs, sizeof runs / sizeof runs[0], NULL);
     STRING *text = printed(&opened, report_text);
-    const char *overview = strstr(text, "Overview: ");
-    char *end = strstr(text, "\nHow to read the tables");
-    assert_non_null(overview);
-    assert_non_null(end);
+    const char *overview = must(strstr(text, "Overview: "));
+    char *end = must(strstr(text, "\nHow to read the tables"));
     *end = '\0';
     assert_string_equal(overview,
                         "Overview: SLO hit % at cost in $ per 1,000 requests, mean over 1 to 2 "
@@ -400,16 +389,15 @@ CASE(without_esg_the_first_policy_is_compared_with_the_others)
     free(text);
 
     /* Any policy can be the reference. */
-    struct error error = {0};
-    assert_true(report_set_reference(opened.report, "fifo", &error));
+    assert_true(report_set_reference(opened.report, "fifo", hear()));
     text = printed(&opened, report_text);
     assert_contains(text, "fifo against");
     assert_contains(text, "Above 0: fifo is better.");
     free(text);
     assert_absolute(report_compare(opened.report, scenario, 0, NULL).gains[GAIN_POINTS].mean, -28,
                     1e-9);
-    assert_false(report_set_reference(opened.report, "fifo max_batch=2", &error));
-    assert_contains(error.message, "made-up.h5: no run of \"fifo max_batch=2\"");
+    assert_bad_input(report_set_reference(opened.report, "fifo max_batch=2", hear()),
+                     "made-up.h5: no run of \"fifo max_batch=2\"");
 
     /* A published figure of ESG is not one of whoever stands first. */
     const char *against[] = {scenario->contenders[0].policy};
@@ -470,8 +458,7 @@ CASE(a_verdict_is_adjusted_for_the_comparisons_of_its_table)
 /* The fields of the CSV line that begins so. */
 static double csv_mean(const char *csv, const char *begin)
 {
-    const char *at = strstr(csv, begin);
-    assert_non_null(at);
+    const char *at = must(strstr(csv, begin));
     at += strlen(begin);
     at = strchr(at, ',') + 1; /* past the number of seeds */
     return strtod(at, NULL);
@@ -496,8 +483,7 @@ CASE(a_text_that_could_be_a_formula_begins_with_an_apostrophe)
         {"'quoted", "''quoted"},   {"", ""},          {"-", "-"},
         {"-1.5e3", "-1.5e3"},      {"a=1", "a=1"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        STRING *cell = NULL;
-        MEMORY_STREAM(out, cell);
+        OWNED_STREAM(out, cell);
         csv_text(out, texts[i][0]);
         assert_int_equal(fclose(out), 0);
         assert_string_equal(cell, texts[i][1]);
@@ -527,15 +513,13 @@ CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
 
 CASE(json_holds_the_same_figures)
 {
-    struct error error = {0};
     OPENED opened = report_open(light, LIGHT, NULL);
     OWNED(arena_home_free)
     struct expectations *reference =
-        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, &error);
+        expectations_load("tests/golden/reference.json", EXPECTATION_FIGURES, hear());
     report_judge(opened.report, reference);
     STRING *text = printed(&opened, report_json);
-    JSON *root = cJSON_Parse(text);
-    assert_non_null(root);
+    JSON *root = must(cJSON_Parse(text));
     const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
     const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
     assert_string_equal(cJSON_GetObjectItem(esg, "policy")->valuestring, "esg");

@@ -53,12 +53,11 @@ static char *page_of(const struct opened *opened)
 {
     char *text = NULL;
     size_t size = 0;
-    struct error error = {0};
     OWNED(arena_home_free)
-    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", &error);
+    struct assumptions *assumptions = assumptions_load("results/page/assumptions.json", hear());
     const struct page page = {.report = opened->report, .assumptions = assumptions, .options = ""};
     FILE *out = open_memstream(&text, &size);
-    assert_true(report_html(&page, out, &error));
+    assert_true(report_html(&page, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -72,8 +71,7 @@ CASE(every_format_says_first_which_runs_are_missing)
     assert_memory_equal(text, LOST, strlen(LOST));
     free(text);
     text = printed(&opened, report_csv);
-    const char *first = strstr(text, "\r\n");
-    assert_non_null(first);
+    const char *first = must(strstr(text, "\r\n"));
     static const char line[] = "\r\nnotice,,,,,,incomplete,runs,,0,1,,,," LOST;
     assert_int_equal(strncmp(first, line, strlen(line)), 0);
     free(text);
@@ -87,20 +85,17 @@ CASE(every_format_says_first_which_runs_are_missing)
     assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
     free(text);
     text = page_of(&opened);
-    const char *body = strstr(text, "<body>");
-    assert_non_null(body);
+    const char *body = must(strstr(text, "<body>"));
     assert_true(strstr(body, LOST) != NULL && strstr(body, LOST) < strstr(body, "<h1>"));
     free(text);
 }
 
 CASE(the_table_of_runs_has_the_number_of_missing_ones)
 {
-    struct error error = {0};
     OPENED opened = report_open(runs, RUNS, lose_fifo_of_seed_3);
     const struct results *files[] = {opened.results};
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
-    assert_true(tidy_csv(files, 1, out, &error));
+    OWNED_STREAM(out, text);
+    assert_true(tidy_csv(files, 1, out, hear()));
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, "file,missing_runs,hash,", strlen("file,missing_runs,hash,"));
     assert_contains(text, "\r\nmade-up.h5,1,");
@@ -153,9 +148,8 @@ CASE(a_selection_keeps_the_numbers_of_its_settings)
     static const char *const names[] = {"edf"};
     struct figure_list list = {.policies = names, .policy_count = 1};
     struct report views[2];
-    struct error error = {0};
     OPENED opened = report_open(runs, RUNS, NULL);
-    assert_true(selection_views(opened.report, &list, views, &error));
+    assert_true(selection_views(opened.report, &list, views, hear()));
     assert_int_equal(views[0].scenario_count, 1);
     assert_string_equal(views[0].scenarios[0].setting, "heavy");
     assert_int_equal(views[0].scenarios[0].number, 1);
@@ -237,16 +231,14 @@ CASE(a_curve_does_not_end_where_runs_are_missing)
 {
     static const struct fixture loads[] = {LOAD("0.2", 1, 0.9), LOAD("0.4", 1, 0.9),
                                            LOAD("0.6", 1, 0.9)};
-    struct error error = {0};
-    RESULTS *results = fixture_results(loads, 3);
-    assert_non_null(results);
+    RESULTS *results = must(fixture_results(loads, 3));
     miss(results, "light", "esg", 2);
     (void)snprintf(results->missing[0].label, sizeof results->missing[0].label,
                    "policy.name=esg setting=light arrivals.load=0.4");
     for (size_t first = 0; first < 2; first++) {
         OWNED(arena_home_free) struct report *report = report_build(results);
         const struct curve_request request = {.key = "arrivals.load", .limit = 0.5};
-        assert_true(report_follow(report, &request, &error));
+        assert_true(report_follow(report, &request, hear()));
         const struct curve_panel *panel = &report->curves->groups[0].panels[0];
         assert_string_equal(panel->lines[0].words,
                             first == 0 ? "\xE2\x89\xA5 0.2" : "cannot be said");
@@ -285,11 +277,9 @@ CASE(copies_of_one_run_have_no_interval)
 {
     OPENED opened = report_open(runs, 5, copy_all);
     STRING *text = printed(&opened, report_text);
-    const char *tables = strstr(text, "== light");
-    assert_non_null(tables);
+    const char *tables = must(strstr(text, "== light"));
     assert_null(strstr(tables, " \xC2\xB1 "));
-    const char *note = strstr(text, "all seeds gave the same run");
-    assert_non_null(note);
+    const char *note = must(strstr(text, "all seeds gave the same run"));
     assert_null(strstr(note + 1, "all seeds gave the same run"));
     assert_null(strstr(text, "fewer than five seeds"));
     assert_true(estimate_of(&opened, 0).exact && estimate_of(&opened, 0).n == 1);

@@ -45,7 +45,6 @@ struct judged {
 static void judge(struct judged *judged, const struct fixture *made, size_t count,
                   const char *figures)
 {
-    struct error error = {0};
     char path[] = "/tmp/esgsim-reference-XXXXXX";
     STRING *text = NULL;
     assert_true(
@@ -55,12 +54,9 @@ static void judge(struct judged *judged, const struct fixture *made, size_t coun
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);
     judged->report->details = true;
-    judged->reference = expectations_load(path, EXPECTATION_FIGURES, &error);
+    judged->reference = expectations_load(path, EXPECTATION_FIGURES, hear());
     (void)unlink(path);
-    if (judged->reference == NULL) {
-        fail_msg("%s", error.message);
-        abort(); /* fail_msg does not return; analysers do not know */
-    }
+    assert_good(judged->reference != NULL);
     report_judge(judged->report, judged->reference);
     judged->judgement = &judged->report->judgements[0];
 }
@@ -261,10 +257,8 @@ CASE(a_time_of_decisions_that_the_experiment_states_is_assumed)
 static char *printed(const struct judged *judged,
                      bool (*print)(const struct report *, FILE *, struct error *))
 {
-    char *text = NULL;
-    struct error error = {0};
     MEMORY_STREAM(out, text);
-    assert_true(print(judged->report, out, &error));
+    assert_true(print(judged->report, out, hear()));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -286,8 +280,7 @@ CASE(text_csv_and_json_carry_the_verdict)
     assert_contains(csv, "slo_hit_rate_gain,%,infless,0,,,,assumed,no run,,,,\r\n");
     assert_null(strstr(csv, "inf,"));
     STRING *json = printed(&judged, report_json);
-    JSON *root = cJSON_Parse(json);
-    assert_non_null(root);
+    JSON *root = must(cJSON_Parse(json));
     const cJSON *paper = cJSON_GetObjectItem(root, "paper");
     const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
     assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
@@ -395,13 +388,12 @@ static void assert_verdicts_as_data(const struct report *report)
         ",below,,",
         ",assumptions,\"shared, initial=16\",,,,61,80,0,,,,reproduced,,\r\n"};
     const struct report *const reports[] = {report, report};
-    struct error error = {0};
     char *texts[2] = {NULL, NULL};
     size_t sizes[2] = {0, 0};
     FILE *csv = open_memstream(&texts[0], &sizes[0]);
     FILE *json = open_memstream(&texts[1], &sizes[1]);
-    assert_true(verdicts_csv(reports, 2, csv, &error));
-    assert_true(verdicts_json(reports, 2, json, &error));
+    assert_true(verdicts_csv(reports, 2, csv, hear()));
+    assert_true(verdicts_json(reports, 2, json, hear()));
     (void)fclose(csv);
     (void)fclose(json);
     const char *at = texts[0];
@@ -436,7 +428,6 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         WORLD("cluster=../c/shared.json platform.initial=16", "esg", 0.85, 0.85, 0.0001),
         WORLD("cluster=../c/shared.json platform.initial=16", "orion", 0.5, 0.5, 0.0001),
     };
-    struct error error = {0};
     JUDGED judged = {0};
     judge(&judged, worlds, 16, GAIN("\"orion\""));
     assert_verdicts_as_data(judged.report);
@@ -450,9 +441,8 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "figure is 61 to 80 % higher; it holds in 3 of 4 pairs of baseline and "
         "setting, is below in 1.");
     const struct report *reports[] = {judged.report, judged.report};
-    STRING *text = NULL;
-    MEMORY_STREAM(out, text);
-    assert_true(verdicts_text(reports, 2, out, &error));
+    OWNED_STREAM(out, text);
+    assert_true(verdicts_text(reports, 2, out, hear()));
     assert_int_equal(fclose(out), 0);
     static const char *const order[] = {
         "made-up.h5\n\nOverview: ",
@@ -582,9 +572,7 @@ CASE(a_variant_of_esg_has_a_verdict_of_its_own)
         {"esg headroom=0.2", "slo_hit_rate_gain of esg headroom=0.2", VERDICT_UNKNOWN, 0}};
     for (size_t v = 0; v < 3; v++) {
         JUDGED judged = {0};
-        char text[256];
-        (void)snprintf(text, sizeof text, figure, variants[v].policy);
-        judge(&judged, with_margin, 9, text);
+        judge(&judged, with_margin, 9, formatted(figure, variants[v].policy));
         assert_string_equal(judged.judgement->figure->title, variants[v].title);
         assert_int_equal(judged.judgement->verdict, variants[v].verdict);
         if (variants[v].verdict != VERDICT_UNKNOWN)

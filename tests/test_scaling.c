@@ -3,7 +3,6 @@
  * of the results is twice as great, and nothing else differs. */
 #include <inttypes.h>
 
-#include "sched/registry.h"
 #include "tests/fixture_simulation.h"
 #include "workloads/spec/keep_alive.h"
 

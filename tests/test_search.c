@@ -465,12 +465,11 @@ CASE(a_frontier_past_its_limit_is_refused_by_name)
     struct search_table *tables[4];
     for (size_t s = 0; s < 4; s++)
         tables[s] = random_table(&state, 30, false);
-    struct error error = {0};
     struct frontier_set *set =
-        frontier_build(&arena, &dag.application, as_const(tables), 10, &error);
+        frontier_build(&arena, &dag.application, as_const(tables), 10, hear());
     assert_null(set);
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_non_null(strstr(error.message, "'stage'"));
+    assert_int_equal(heard.kind, ERROR_RUN);
+    assert_non_null(strstr(heard.message, "'stage'"));
 }
 
 CASE(a_full_open_list_turns_to_depth_first_and_stays_exact)

@@ -1,12 +1,9 @@
 /* Running seeds until the interval is narrow: where it stops, and how often the interval it stops
  * with covers the truth. */
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "sim/engine/statistics.h"
 #include "tests/suite.h"
-
-OWNER(gsl_rng_free, gsl_rng)
 
 enum { FIRST = 10, LIMIT = 200, TRIALS = 10000 };
 
@@ -40,9 +37,7 @@ struct stop {
 
 static struct stop measure(double (*draw)(gsl_rng *), size_t first, double half_width)
 {
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    assert_non_null(rng);
-    gsl_rng_set(rng, 7);
+    gsl_rng *rng = seeded(7);
     size_t covered = 0;
     double seeds = 0;
     for (size_t trial = 0; trial < TRIALS; trial++) {

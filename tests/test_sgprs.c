@@ -3,15 +3,12 @@
 #include "tests/worlds.h"
 #include "traces/profile/profile.h"
 
-static struct log rows;
-static struct simulation_result result;
-
 /* `tasks` chains of the stages a to d on contexts of `units` of 4. Stage a takes 4 ms, b 1 ms, c
  * and d 0.5 ms, in a context alone. */
-static void tasks_world(char json[WORLD_BYTES], unsigned tasks, const char *invokers,
-                        const char *arrivals, double period_ms, const char *rest)
+static char *tasks_world(unsigned tasks, const char *invokers, const char *arrivals,
+                         double period_ms, const char *rest)
 {
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json, "{'name':'tasks','cluster':{'invokers':[%s]},'functions':[", invokers);
     for (int f = 0; f < 4; f++)
         world_add(json, "%s{'name':'%c'}", f > 0 ? "," : "", 'a' + f);
@@ -35,6 +32,7 @@ static void tasks_world(char json[WORLD_BYTES], unsigned tasks, const char *invo
               "{'initial':{'per_invoker':4},'prewarm':'none','cold_dispatch':'start',"
               "'transfer':{'latency_ms':0}},%s}",
               period_ms, arrivals, period_ms, rest);
+    return json;
 }
 
 static void go(const char *json)
@@ -77,8 +75,7 @@ static void check_finishes(const double *finishes_ms, size_t count)
 CASE(frames_come_by_phase_and_the_first_may_have_two_periods)
 {
     static const double times_ms[] = {0, 3, 20, 23, 25, 30, 33, 45, 55};
-    char json[WORLD_BYTES];
-    tasks_world(json, 3, ONE, "'phase':[0,3,25],'frames':3,'first_period':2", 10, FIFO);
+    char *json = tasks_world(3, ONE, "'phase':[0,3,25],'frames':3,'first_period':2", 10, FIFO);
     go(json);
     assert_int_equal(rows.request_count, 9);
     for (size_t i = 0; i < 9; i++) {
@@ -95,16 +92,15 @@ CASE(frames_come_by_phase_and_the_first_may_have_two_periods)
 /* A frame of 6 ms. Behind a late one the next begins in what is left of its period, or never. */
 CASE(a_late_frame_lets_the_next_begin_at_once_in_the_current_period)
 {
-    char json[WORLD_BYTES];
-    tasks_world(json, 1, ONE, "'phase':'zero','frames':4", 4.4, FIFO);
+    char *json = tasks_world(1, ONE, "'phase':'zero','frames':4", 4.4, FIFO);
     go(json); /* the last one could begin at 18, after its period */
     check_finishes((const double[]){6, 12, 18, -1}, 4);
     assert_int_equal(rows.requests[1].queue_ns, sim_from_ms(1.6));
-    tasks_world(json, 1, ONE, "'phase':'zero','frames':6", 2.5, FIFO);
+    json = tasks_world(1, ONE, "'phase':'zero','frames':6", 2.5, FIFO);
     go(json); /* the third takes the second's place, which waited */
     check_finishes((const double[]){6, -1, 12, -1, 18, -1}, 6);
     assert_int_equal(result.overall.dropped, 3);
-    tasks_world(json, 1, ONE, "'phase':'zero','frames':2,'first_period':2", 2.9, FIFO);
+    json = tasks_world(1, ONE, "'phase':'zero','frames':2,'first_period':2", 2.9, FIFO);
     go(json); /* none begins late after the horizon, two periods */
     check_finishes((const double[]){6, -1}, 2);
 }
@@ -112,10 +108,10 @@ CASE(a_late_frame_lets_the_next_begin_at_once_in_the_current_period)
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
 /* ResNet-18 on two contexts of the 2080 Ti. */
-static void pool_world(char json[WORLD_BYTES], unsigned units, unsigned tasks, const char *arrivals,
-                       double period_ms, const char *assignment)
+static char *pool_world(unsigned units, unsigned tasks, const char *arrivals, double period_ms,
+                        const char *assignment)
 {
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'c','cluster':{'invokers':[{'count':2,'vcpus':64,'memory_mb':65536,'gpus':["
               "{'sharing':'mps','units':%u,'memory_mb':11019,'oversubscription':64}]}]},"
@@ -126,13 +122,12 @@ static void pool_world(char json[WORLD_BYTES], unsigned units, unsigned tasks, c
               "{'assignment':'%s'}},'platform':{'initial':{'per_invoker':32},'prewarm':'none',"
               "'cold_dispatch':'start','transfer':{'latency_ms':0}}}",
               units, tasks, period_ms, arrivals, period_ms, assignment);
+    return json;
 }
 
 static double first_ms(unsigned units, const char *arrivals)
 {
-    char json[WORLD_BYTES];
-    pool_world(json, units, 3, arrivals, 30, "static");
-    go(json);
+    go(pool_world(units, 3, arrivals, 30, "static"));
     return sim_to_ms(rows.requests[0].finish_ns - rows.requests[0].arrival_ns);
 }
 
@@ -149,8 +144,7 @@ CASE(contexts_run_alone_as_measured_and_share_the_rate_together)
     assert_absolute(interference_contexts(&pool, 2, 5), 1.25, 1e-12);
     assert_absolute(interference_contexts(&pool, 2, 8), 2 / (0.68 * 2), 1e-12);
     assert_absolute(interference_contexts(&pool, 2, 30), 2 / (0.6 * 2), 1e-12);
-    char json[WORLD_BYTES];
-    pool_world(json, 34, 1, "'frames':1", 30, "deadline");
+    char *json = pool_world(34, 1, "'frames':1", 30, "deadline");
     assert_text_refused(json, "cluster.invokers.0.gpus.0.units", "33", "2 contexts of 33 units");
 }
 
@@ -159,8 +153,7 @@ CASE(contexts_run_alone_as_measured_and_share_the_rate_together)
 /* Period 60 ms: d of a is 39.6 ms, of b 9.9 ms. Queues of a task: 4t .. 4t + 3. */
 CASE(stages_join_the_first_empty_context_or_wait_or_the_one_that_ends_first)
 {
-    char json[WORLD_BYTES];
-    tasks_world(json, 3, TWO, "'phase':[0,2,3],'frames':1", 60, SGPRS);
+    char *json = tasks_world(3, TWO, "'phase':[0,2,3],'frames':1", 60, SGPRS);
     go(json);
     assert_int_equal(stage_of(0)->invoker, 0);
     assert_int_equal(stage_of(4)->invoker, 1);
@@ -190,8 +183,8 @@ CASE(an_empty_context_in_time_precedes_the_one_that_ends_first)
         uint32_t invoker;
     } cases[] = {{13, 0}, {11, 1}, {6.1, 1}, {5, 1}};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES];
-        tasks_world(json, 1, SLOW_AND_FAST, "'phase':'zero','frames':1", cases[i].period_ms, SGPRS);
+        char *json =
+            tasks_world(1, SLOW_AND_FAST, "'phase':'zero','frames':1", cases[i].period_ms, SGPRS);
         go(json);
         assert_int_equal(stage_of(0)->invoker, cases[i].invoker);
     }
@@ -201,9 +194,8 @@ CASE(an_empty_context_in_time_precedes_the_one_that_ends_first)
  * and the second's, which began at 1 ms, at 3 ms. */
 CASE(an_overdue_stage_counts_from_now_on)
 {
-    char json[WORLD_BYTES];
-    tasks_world(json, 3, TWO, "'phase':[0,1,2.5],'frames':1", 60,
-                SGPRS ",'planning':{'error':{'bias':-0.5}}");
+    char *json = tasks_world(3, TWO, "'phase':[0,1,2.5],'frames':1", 60,
+                             SGPRS ",'planning':{'error':{'bias':-0.5}}");
     go(json);
     assert_int_equal(stage_of(8)->invoker, 1);
 }
@@ -212,8 +204,7 @@ CASE(an_overdue_stage_counts_from_now_on)
  */
 CASE(the_last_two_stages_do_not_wait)
 {
-    char json[WORLD_BYTES];
-    tasks_world(json, 4, TWO, "'phase':[0,0.5,4.25,4.5],'frames':1", 60, SGPRS);
+    char *json = tasks_world(4, TWO, "'phase':[0,0.5,4.25,4.5],'frames':1", 60, SGPRS);
     go(json);
     assert_int_equal(stage_of(12)->invoker, 0);
     assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
@@ -235,9 +226,9 @@ CASE(completed_frames_are_as_measured)
         double completed, plateau_per_s;
     } pools[] = {{34, 0.74356, 661.681}, {52, 0.75596, 683.277}, {68, 0.76553, 684.036}};
     for (size_t i = 0; i < 3; i++) {
-        char json[WORLD_BYTES];
-        pool_world(json, pools[i].units, 30, "'frames':150,'phase':'random'", 33.333333,
-                   "deadline");
+        char *json;
+        json =
+            pool_world(pools[i].units, 30, "'frames':150,'phase':'random'", 33.333333, "deadline");
         simulation_result_clear(&result);
         run_well(json, NULL, NULL, &result);
         const double completed = 1 - (double)result.overall.dropped / 4500;
@@ -246,8 +237,7 @@ CASE(completed_frames_are_as_measured)
         /* Beyond the pivot the rate of the plateau is kept. */
         assert_true(completed * 900 >= 0.95 * pools[i].plateau_per_s);
     }
-    char json[WORLD_BYTES];
-    pool_world(json, 34, 24, "'frames':150,'phase':'random'", 33.333333, "deadline");
+    char *json = pool_world(34, 24, "'frames':150,'phase':'random'", 33.333333, "deadline");
     simulation_result_clear(&result);
     run_well(json, NULL, NULL, &result);
     assert_absolute(1 - result.overall.slo_hit_rate, 0.683, 0.15);

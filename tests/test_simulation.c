@@ -72,8 +72,6 @@ static bool scattered_decide(void *state, struct platform *platform)
 POLICY(scattered, .state_bytes = sizeof(struct scattered), .decide = scattered_decide);
 
 /* Of the last run. */
-static struct log rows;
-static struct simulation_result result;
 
 static void go(const char *json, const struct policy *policy)
 {
@@ -134,12 +132,11 @@ CASE(co_runners_slow_each_other_and_the_remaining_work_is_kept)
 CASE(equal_batches_on_a_gpu_finish_in_the_order_of_their_start)
 {
     for (size_t users = 2; users <= 4; users++) {
-        char json[4096];
-        snprintf(json, sizeof json,
-                 WORLD("1", QUIET ",'initial':{'f':4}",
-                       "'process':'closed','users':%zu,'think_ms':50,'think':'constant'",
-                       ONE ",'warmup_requests':0,'requests':40"),
-                 users);
+        char *json =
+            formatted(WORLD("1", QUIET ",'initial':{'f':4}",
+                            "'process':'closed','users':%zu,'think_ms':50,'think':'constant'",
+                            ONE ",'warmup_requests':0,'requests':40"),
+                      users);
         go(json, &scattered);
         size_t together = 0;
         for (size_t i = 0; i < rows.batch_count; i++) {
@@ -450,15 +447,13 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
          "rule timing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct simulation_result result;
-        struct error error = {0};
-        assert_false(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
-                         &cases[i].policy, &rows, &result, &error));
-        assert_int_equal(error.kind, ERROR_RUN);
-        if (strstr(error.message, cases[i].says) == NULL ||
-            strstr(error.message, cases[i].policy.name) == NULL)
+        assert_bad_run(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
+                           &cases[i].policy, &rows, anew(), hear()),
+                       "");
+        if (strstr(heard.message, cases[i].says) == NULL ||
+            strstr(heard.message, cases[i].policy.name) == NULL)
             fail_msg("expected '%s' by '%s', got: %s", cases[i].says, cases[i].policy.name,
-                     error.message);
+                     heard.message);
     }
 }
 
@@ -472,12 +467,11 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
     for (size_t p = 0; policy_for_requests(p) != NULL; p++) {
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             for (unsigned rate = 2; rate <= 128; rate *= 4) {
-                char json[8192];
-                snprintf(json, sizeof json,
-                         WORLD("3", "%s", "'process':'poisson','rate_per_s':%u",
-                               CHAIN ",'slo':{'ms':400},'warmup_requests':0,'requests':300,'policy'"
-                                     ":{'name':'%s'}"),
-                         settings[s], rate, policy_for_requests(p)->name);
+                char *json = formatted(
+                    WORLD("3", "%s", "'process':'poisson','rate_per_s':%u",
+                          CHAIN ",'slo':{'ms':400},'warmup_requests':0,'requests':300,'policy'"
+                                ":{'name':'%s'}"),
+                    settings[s], rate, policy_for_requests(p)->name);
                 go(json, NULL);
                 assert_int_equal(rows.request_count, 300);
                 assert_true(result.overall.slo_hit_rate <= result.overall.bound_slo_hit_rate);
@@ -488,12 +482,10 @@ CASE(every_policy_keeps_every_invariant_on_random_worlds)
 
 CASE(more_initial_containers_than_memory_holds_are_refused)
 {
-    struct simulation_result result;
-    struct error error = {0};
-    assert_false(run(
-        WORLD("1", "'initial':{'f':1000}", EVERY("500"), ONE ",'warmup_requests':0,'requests':1"),
-        &scattered, &rows, &result, &error));
-    assert_input_error(&error, "platform.initial.f: memory holds only 81 of 1000");
+    assert_bad_input(run(WORLD("1", "'initial':{'f':1000}", EVERY("500"),
+                               ONE ",'warmup_requests':0,'requests':1"),
+                         &scattered, &rows, anew(), hear()),
+                     "platform.initial.f: memory holds only 81 of 1000");
 }
 
 /* The largest batch of f for whatever waits. */
@@ -523,8 +515,7 @@ CASE(a_batch_that_is_not_full_takes_and_costs_what_a_full_one_does)
     assert_true(fabs(rows.requests[0].cost_usd - 0.16 * 0.011) < 1e-12);
 }
 
-/* ---- A complete result ------------------------------------------------------------------------
- */
+/* ---- A complete result ----------------------------------------------------------------------- */
 
 static void assert_no_bounds(const struct simulation_result *result)
 {
@@ -544,11 +535,9 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
         load(WORLD("1", QUIET ",'interference':false", EVERY("6.25"),
                    ONE ",'slo':{'ms':150},'warmup_requests':0,'requests':400"));
     RESULT plain = {0}, asked = {0};
-    struct error error = {0};
     const struct simulation_options bounds = {.bounds = true};
-    assert_good(simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, &error) &&
-                    simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, &error),
-                &error);
+    assert_good(simulation_run(experiment, &scattered, NULL, NULL, NULL, &plain, hear()) &&
+                simulation_run_with(experiment, &scattered, NULL, &bounds, &asked, hear()));
     assert_no_bounds(&plain);
     assert_true(asked.overall.bound_slo_hit_rate == 1);
     assert_true(asked.applications[0].bound_slo_hit_rate == 1);
@@ -564,26 +553,21 @@ CASE(a_program_gets_bounds_when_it_asks_and_notices_always)
     assert_true(notice_equals(told, notices_find(&asked.notices, NOTICE_LENGTH)));
 }
 
-/* ---- Runs that are not stationary --------------------------------------------------------------
- */
+/* ---- Runs that are not stationary ------------------------------------------------------------ */
 
 /* Of `seeds` runs of M/M/1, how many warn. */
 static size_t warnings_at(const char *rate, const char *requests, size_t seeds)
 {
     const struct override overrides[] = {
         {"arrivals.rate_per_s", rate}, {"requests", requests}, {"warmup_requests", "200"}};
-    struct error error = {0};
     double *values = NULL;
     size_t warnings = 0;
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, &error);
-    assert_non_null(experiment);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    assert_non_null(policy);
+        must(experiment_load("workloads/experiments/theory/mm1.json", overrides, 3, hear()));
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     for (size_t seed = 1; seed <= seeds; seed++) {
-        RESULT result = {0};
         experiment->seed = seed;
-        assert_true(simulation_run(experiment, policy, values, NULL, NULL, &result, &error));
+        assert_true(simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
         warnings += notices_find(&result.notices, NOTICE_LENGTH) != NULL;
     }
     return warnings;
@@ -603,10 +587,9 @@ CASE(a_drain_of_a_tenth_of_the_arrivals_is_told)
     /* A request takes 161 ms to the end, in two stages and a transfer; one arrives per second. */
     static const char *const counts[] = {"2", "3"};
     for (size_t i = 0; i < 2; i++) {
-        char json[4096];
-        (void)snprintf(json, sizeof json,
-                       WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':%s"),
-                       counts[i]);
+        char *json =
+            formatted(WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':%s"),
+                      counts[i]);
         go(json, &scattered);
         assert_int_equal(result.long_drain, i == 0);
         assert_false(result.queues_grew);
@@ -629,17 +612,14 @@ CASE(what_does_not_vary_and_what_is_free_is_told)
         {"strict-light", "platform.decision_cost", "{\"model\":\"measured\"}", false, false, false},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char path[64];
         double *values = NULL;
-        struct error error = {0};
         RESULT told = {0};
-        snprintf(path, sizeof path, "workloads/experiments/%s.json", cases[c].path);
+        char *path = formatted("workloads/experiments/%s.json", cases[c].path);
         const struct override overrides[] = {
             {"requests", "100"}, {"warmup_requests", "10"}, {cases[c].key, cases[c].value}};
-        EXPERIMENT *experiment = experiment_load(path, overrides, 3, &error);
-        assert_good(experiment != NULL, &error);
-        const struct policy *policy = policy_resolve(experiment, &values, &error);
-        assert_good(simulation_run(experiment, policy, values, NULL, NULL, &told, &error), &error);
+        EXPERIMENT *experiment = must(experiment_load(path, overrides, 3, hear()));
+        const struct policy *policy = policy_resolve(experiment, &values, hear());
+        assert_good(simulation_run(experiment, policy, values, NULL, NULL, &told, hear()));
         assert_int_equal(notices_find(&told.notices, NOTICE_EXECUTIONS_FIXED) != NULL,
                          cases[c].fixed);
         assert_int_equal(notices_find(&told.notices, NOTICE_DECISIONS_FREE) != NULL, cases[c].free);

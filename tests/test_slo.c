@@ -273,8 +273,7 @@ CASE(several_sources_and_sinks_that_cross_are_a_chain_of_super_nodes)
     }
 }
 
-/* ---- The three rules, and the planner that hands them to the other policies -------------------
- */
+/* ---- The three rules, and the planner that hands them to the other policies ------------------ */
 
 /* Largest sum of budgets along a path from stage s on. */
 static sim_time_t longest_budget(const struct application *application,
@@ -360,8 +359,7 @@ CASE(budgets_of_every_split_sum_to_the_slo)
     static const enum planner_split splits[] = {PLANNER_PROPORTIONAL, PLANNER_EQUAL,
                                                 PLANNER_DOMINATOR};
     const sim_time_t slo = INT64_C(1000000000000);
-    OWNED(free) struct split_world *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct split_world *world = must(malloc(sizeof *world));
     uint64_t state = 13;
     for (size_t n = 0; n < 600; n++) {
         if (n % 2 == 0)
@@ -370,11 +368,9 @@ CASE(budgets_of_every_split_sum_to_the_slo)
             test_dag_random(&world->dag, &state, 1 + test_below(&state, 12));
         split_world_fill(world, &state);
         for (size_t k = 0; k < 3; k++) {
-            struct error error = {0};
             CLOSED(arena_clear) struct arena arena = {0};
             struct planner *planner =
-                planner_create(&arena, &world->workload, 1, splits[k], &error);
-            assert_non_null(planner);
+                must(planner_create(&arena, &world->workload, 1, splits[k], hear()));
             sim_time_t most = 0;
             for (size_t s = 0; s < world->dag.application.stage_count; s++) {
                 if (world->dag.application.stages[s].after_count > 0)
@@ -392,16 +388,14 @@ CASE(budgets_of_every_split_sum_to_the_slo)
 /* Unlike the others' budgets, ESG's use up the SLO on every path. */
 CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
 {
-    OWNED(free) struct split_world *world = malloc(sizeof *world);
-    assert_non_null(world);
+    OWNED(free) struct split_world *world = must(malloc(sizeof *world));
     uint64_t state = 14;
     for (size_t n = 0; n < 300; n++) {
         test_dag_series_parallel(&world->dag, &state, 4 + test_below(&state, 26));
         split_world_fill(world, &state);
-        struct error error = {0};
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, &error);
+            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, hear());
         struct slo_plan *plan =
             slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);

@@ -1,11 +1,8 @@
 /* Intervals against published tables and data, and their coverage. */
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "sim/engine/statistics.h"
 #include "tests/suite.h"
-
-OWNER(gsl_rng_free, gsl_rng)
 
 /* NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975. */
 CASE(quantiles_agree_with_the_published_t_table)
@@ -68,9 +65,8 @@ CASE(a_missing_value_makes_the_figure_missing)
 CASE(intervals_cover_the_true_mean_as_often_as_they_say)
 {
     enum { TRIALS = 20000, VALUES = 5 };
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(20240605);
     int covered = 0;
-    gsl_rng_set(rng, 20240605);
     for (int trial = 0; trial < TRIALS; trial++) {
         double values[VALUES];
         for (int i = 0; i < VALUES; i++)
@@ -146,9 +142,8 @@ CASE(an_interval_of_shares_near_1_covers_the_mean_more_often_than_students)
 {
     enum { TRIALS = 20000, VALUES = 5 };
     const double truth = 0.99, size = 200;
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(20261123);
     int covered[2] = {0, 0};
-    gsl_rng_set(rng, 20261123);
     for (int trial = 0; trial < TRIALS; trial++) {
         double values[VALUES];
         for (int i = 0; i < VALUES; i++)
@@ -201,9 +196,8 @@ static bool holm_rejects(const double *p, size_t n, size_t which)
 CASE(holms_adjustment_rejects_step_by_step)
 {
     enum { MOST = 12 };
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(1979);
     size_t rejected = 0;
-    gsl_rng_set(rng, 1979);
     for (int trial = 0; trial < 2000; trial++) {
         double p[MOST + 1], adjusted[MOST + 1];
         const size_t n = 1 + gsl_rng_uniform_int(rng, MOST);
@@ -226,9 +220,8 @@ CASE(holms_adjustment_rejects_step_by_step)
 CASE(a_table_without_differences_has_a_verdict_in_5_per_cent_at_most)
 {
     enum { TRIALS = 4000, SEEDS = 10, TESTS = 24 };
-    OWNED(gsl_rng_free) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = seeded(20261124);
     int wrong[2] = {0};
-    gsl_rng_set(rng, 20261124);
     for (int trial = 0; trial < TRIALS; trial++) {
         double reference[SEEDS], p[TESTS], adjusted[TESTS];
         bool any[2] = {false, false};

@@ -26,13 +26,11 @@ static const struct fixture run_summary = {
 static void file_write(const char *path, const struct fixture *const *runs, size_t count,
                        size_t rows)
 {
-    struct error error = {0};
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     for (size_t i = 0; i < count; i++)
-        assert_true(fixture_store(store, runs[i], rows, &error));
+        assert_true(fixture_store(store, runs[i], rows, hear()));
     assert_int_equal(store_run_count(store), count);
-    assert_true(store_finish(store, &error));
+    assert_true(store_finish(store, hear()));
 }
 
 static void file_write_all(const char *path)
@@ -43,8 +41,7 @@ static void file_write_all(const char *path)
 
 static void bytes_write(const char *path, const void *bytes, size_t size)
 {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "wb"));
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
 }
@@ -58,8 +55,7 @@ static unsigned char *dataset_bytes(const char *path, const char *name, size_t *
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
     *size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
-    unsigned char *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
+    unsigned char *bytes = must(malloc(*size + 1));
     assert_true(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) >= 0);
     (void)H5Sclose(space);
     (void)H5Tclose(type);
@@ -78,10 +74,8 @@ static void run_path(const struct fixture *fixture, const char *table, char path
 STORING(what_is_written_is_read_back)
 {
     const char *path = in_folder("a.h5");
-    struct error error = {0};
     file_write_all(path);
-    RESULTS *results = results_load(path, &error);
-    assert_non_null(results);
+    RESULTS *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, 3);
     assert_int_equal(results->application_count, 6);
     assert_string_equal(results->version, version_number());
@@ -200,21 +194,20 @@ static void assert_same_tables(const char *first, const char *second)
 /* The bytes of a file that is being written, before its run ends. */
 static off_t bytes_before_end(const char *path, bool kept)
 {
-    struct error error = {0};
     struct stat status;
     struct fixture_texts texts;
     struct measures applications[FIXTURE_APPLICATIONS];
     const struct run_metadata metadata = fixture_metadata(&run_all, &texts);
     const struct simulation_result result = fixture_result(&run_all, applications);
-    struct store *store = store_create(path, &error);
+    struct store *store = store_create(path, hear());
     if (kept)
         store_keep_rows(store);
-    assert_good(store_begin_run(store, &metadata, &error), &error);
+    assert_good(store_begin_run(store, &metadata, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_good(fixture_record(&recorder, ROWS, &error), &error);
+    assert_good(fixture_record(&recorder, ROWS, hear()));
     assert_int_equal(stat(store->out.beside, &status), 0);
-    assert_good(store_end_run(store, &result, &error), &error);
-    assert_good(store_finish(store, &error), &error);
+    assert_good(store_end_run(store, &result, hear()));
+    assert_good(store_finish(store, hear()));
     return status.st_size;
 }
 
@@ -235,24 +228,20 @@ STORING(tables_hold_the_same_bytes_by_either_way_and_again)
     const char *a = in_folder("a.h5");
     const char *b = in_folder("b.h5");
     const char *part = in_folder("part.h5");
-    struct error error = {0};
     file_write_all(a);
-    struct store *store = store_create_part(part, &error);
-    assert_non_null(store);
-    assert_true(store_set_sweep(store, &metadata, &error));
+    struct store *store = must(store_create_part(part, hear()));
+    assert_true(store_set_sweep(store, &metadata, hear()));
     for (size_t i = 0; i < 3; i++)
-        assert_true(fixture_store(store, runs[i], ROWS, &error));
-    assert_true(store_finish(store, &error));
+        assert_true(fixture_store(store, runs[i], ROWS, hear()));
+    assert_true(store_finish(store, hear()));
     assert_true(seal_is_whole(part));
-    struct run_source *source = run_source_open(part, &error);
-    assert_non_null(source);
-    store = store_create(b, &error);
-    assert_non_null(store);
-    assert_true(store_reserve(store, part, &error));
+    struct run_source *source = must(run_source_open(part, hear()));
+    store = must(store_create(b, hear()));
+    assert_true(store_reserve(store, part, hear()));
     for (size_t i = 0; i < 3; i++)
-        assert_true(store_copy_run(store, source, i, NULL, &error));
+        assert_true(store_copy_run(store, source, i, NULL, hear()));
     run_source_close(source);
-    assert_true(store_finish(store, &error));
+    assert_true(store_finish(store, hear()));
     assert_same_tables(a, b);
     assert_int_equal(unlink(part), 0);
     file_write_all(b);
@@ -265,12 +254,11 @@ STORING(a_seal_tells_every_change)
     enum { SIZE = 300 };
     unsigned char bytes[SIZE + 64];
     const char *path = in_folder("bad.h5");
-    struct error error = {0};
     for (size_t i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char)(i * 31 + 7);
     bytes_write(path, bytes, SIZE);
     assert_false(seal_is_whole(path));
-    assert_true(seal_put(path, &error));
+    assert_true(seal_put(path, hear()));
     assert_true(seal_is_whole(path));
     size_t size = 0;
     STRING *sealed = file_bytes(path, &size);
@@ -295,32 +283,26 @@ STORING(a_seal_tells_every_change)
 STORING(a_run_is_stored_once)
 {
     const char *path = in_folder("a.h5");
-    struct error error = {0};
-    struct store *store = store_create(path, &error);
-    assert_true(fixture_store(store, &run_summary, 0, &error));
-    assert_false(fixture_store(store, &run_summary, 0, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_contains(error.message, "is there already");
-    assert_true(store_finish(store, &error));
+    struct store *store = store_create(path, hear());
+    assert_true(fixture_store(store, &run_summary, 0, hear()));
+    assert_bad_run(fixture_store(store, &run_summary, 0, hear()), "is there already");
+    assert_true(store_finish(store, hear()));
 }
 
 static void assert_loads(const char *path, size_t runs)
 {
-    struct error error = {0};
-    RESULTS *results = results_load(path, &error);
-    assert_non_null(results);
+    RESULTS *results = must(results_load(path, hear()));
     assert_int_equal(results->run_count, runs);
 }
 
 STORING(an_interrupted_write_leaves_the_earlier_file_alone)
 {
     const char *path = in_folder("a.h5");
-    struct error error = {0};
     const struct fixture *const earlier[] = {&run_summary};
     file_write(path, earlier, 1, 0);
 
-    struct store *store = store_create(path, &error);
-    assert_true(fixture_store(store, &run_all, ROWS, &error));
+    struct store *store = store_create(path, hear());
+    assert_true(fixture_store(store, &run_all, ROWS, hear()));
     assert_loads(path, 1);
     store_abandon(store);
     assert_loads(path, 1);
@@ -330,11 +312,11 @@ STORING(an_interrupted_write_leaves_the_earlier_file_alone)
     if (pid == 0) {
         struct fixture_texts texts = {{0}};
         struct run_metadata metadata = fixture_metadata(&run_all, &texts);
-        store = store_create(path, &error);
-        if (store == NULL || !store_begin_run(store, &metadata, &error))
+        store = store_create(path, hear());
+        if (store == NULL || !store_begin_run(store, &metadata, hear()))
             _exit(1);
         struct recorder recorder = store_recorder(store);
-        (void)fixture_record(&recorder, ROWS, &error);
+        (void)fixture_record(&recorder, ROWS, hear());
         (void)kill(getpid(), SIGKILL);
     }
     int status = 0;
@@ -351,13 +333,12 @@ STORING(a_run_without_an_end_is_left_out)
 {
     const char *path = in_folder("a.h5");
     char group[128];
-    struct error error = {0};
     struct fixture_texts texts = {{0}};
     struct run_metadata metadata = fixture_metadata(&run_all, &texts);
-    struct store *store = store_create(path, &error);
-    assert_true(fixture_store(store, &run_summary, 0, &error));
-    assert_true(store_begin_run(store, &metadata, &error));
-    assert_true(store_finish(store, &error));
+    struct store *store = store_create(path, hear());
+    assert_true(fixture_store(store, &run_summary, 0, hear()));
+    assert_true(store_begin_run(store, &metadata, hear()));
+    assert_true(store_finish(store, hear()));
     assert_loads(path, 1);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     run_path(&run_all, "", group);
@@ -369,7 +350,6 @@ STORING(a_run_without_an_end_is_left_out)
 STORING(a_run_keeps_what_it_assumes)
 {
     const char *path = in_folder("a.h5");
-    struct error error = {0};
     struct fixture_texts texts = {{0}};
     struct measures applications[FIXTURE_APPLICATIONS];
     struct run_metadata metadata = fixture_metadata(&run_summary, &texts);
@@ -379,13 +359,12 @@ STORING(a_run_keeps_what_it_assumes)
     metadata.policy_label = (char *)"ESG, spread";
     metadata.setting_label = (char *)"light";
     metadata.policy_sha256 = (char *)"0123456789abcdef";
-    struct store *store = store_create(path, &error);
-    assert_true(store_begin_run(store, &metadata, &error));
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(fixture_store(store, &run_all, 0, &error));
-    assert_true(store_finish(store, &error));
-    RESULTS *results = results_load(path, &error);
-    assert_non_null(results);
+    struct store *store = store_create(path, hear());
+    assert_true(store_begin_run(store, &metadata, hear()));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(fixture_store(store, &run_all, 0, hear()));
+    assert_true(store_finish(store, hear()));
+    RESULTS *results = must(results_load(path, hear()));
     assert_string_equal(results->runs[0].policy_label, "ESG, spread");
     assert_string_equal(results->runs[0].setting_label, "light");
     assert_string_equal(results->runs[0].policy_sha256, "0123456789abcdef");
@@ -400,7 +379,7 @@ STORING(a_run_keeps_what_it_assumes)
     run_path(&run_summary, "", group);
     assert_true(H5Adelete_by_name(file, group, "notice_kinds", H5P_DEFAULT) >= 0);
     (void)H5Fclose(file);
-    RESULTS *older = results_load(path, &error);
+    RESULTS *older = results_load(path, hear());
     assert_int_equal(older->notices[0].rows[0].kind, NOTICE_OTHER_WARNING);
     assert_int_equal(older->notices[0].rows[1].kind, NOTICE_OTHER);
     assert_int_equal(notice_kind_find("A_LATER_KIND", true), NOTICE_OTHER_WARNING);
@@ -409,14 +388,13 @@ STORING(a_run_keeps_what_it_assumes)
 STORING(a_name_with_a_control_character_is_refused_when_it_is_read)
 {
     const char *path = in_folder("a.h5");
-    struct error error = {0};
     struct fixture odd = run_summary;
     odd.policy = "es\x1b[31mg";
-    struct store *store = store_create(path, &error);
-    assert_true(fixture_store(store, &odd, 0, &error));
-    assert_true(store_finish(store, &error));
-    assert_null(results_load(path, &error));
-    assert_input_error(&error, "/summary row 0: 'policy' holds control characters");
+    struct store *store = store_create(path, hear());
+    assert_true(fixture_store(store, &odd, 0, hear()));
+    assert_true(store_finish(store, hear()));
+    assert_bad_input(results_load(path, hear()),
+                     "/summary row 0: 'policy' holds control characters");
 }
 
 static hsize_t chunk_of(hid_t file, const struct fixture *run, const char *table, hsize_t *rows)
@@ -461,9 +439,7 @@ STORING(a_link_stays_and_what_it_names_is_written)
     assert_int_equal(symlink("a.h5", link), 0);
     /* At first it dangles. */
     for (size_t count = 1; count <= 2; count++) {
-        struct error error = {0};
-        struct store *store = store_create(link, &error);
-        assert_non_null(store);
+        struct store *store = must(store_create(link, hear()));
         store_abandon(store);
         file_write(link, runs, count, 0);
         assert_int_equal(lstat(link, &status), 0);
@@ -475,40 +451,33 @@ STORING(a_link_stays_and_what_it_names_is_written)
 STORING(places_that_cannot_be_written_are_refused_at_once)
 {
     const char *path = in_folder("dir");
-    struct error error = {0};
-    assert_null(store_create("", &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_null(store_create("no-such-folder/results.h5", &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(store_create("", hear()), "");
+    assert_bad_input(store_create("no-such-folder/results.h5", hear()), "");
     assert_non_null(
-        strstr(error.message, "no-such-folder/results.h5: cannot be created: No such file"));
+        strstr(heard.message, "no-such-folder/results.h5: cannot be created: No such file"));
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_null(store_create(path, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    assert_null(store_create("/proc/self/exe", &error));
-    assert_contains(error.message, "/proc/self/exe: is not a regular file");
+    assert_bad_input(store_create(path, hear()), "");
+    assert_bad_input(store_create("/proc/self/exe", hear()),
+                     "/proc/self/exe: is not a regular file");
 }
 
 /* A file that esgsim did not write as results may be somebody's input. */
 STORING(a_file_that_is_no_results_file_is_not_replaced)
 {
     const char *path = in_folder("profile.json");
-    struct error error = {0};
     write_text(path, "{}\n");
-    assert_null(store_create(path, &error));
-    assert_input_error(&error, "profile.json: is there and is no results file");
+    assert_bad_input(store_create(path, hear()), "profile.json: is there and is no results file");
     STRING *text = file_text(path);
     assert_string_equal(text, "{}\n");
     assert_int_equal(unlink(path), 0);
     const hid_t foreign =
         H5Fcreate(path = in_folder("capture.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(H5Fclose(foreign) >= 0);
-    assert_null(store_create(path, &error));
+    assert_null(store_create(path, hear()));
     assert_int_equal(unlink(path), 0);
     /* An empty file is nobody's: mktemp makes one. */
     write_text(path = in_folder("empty.h5"), "");
-    struct store *store = store_create(path, &error);
-    assert_non_null(store);
+    struct store *store = must(store_create(path, hear()));
     store_abandon(store);
     assert_int_equal(unlink(path), 0);
 }
@@ -535,11 +504,8 @@ CASE(long_names_are_cut_and_stay_distinct)
 
 static void assert_refused(const char *path, const char *says)
 {
-    struct error error = {0};
-    struct results *results = results_load(path, &error);
-    assert_null(results);
-    assert_input_error(&error, path);
-    assert_contains(error.message, says);
+    assert_bad_input(results_load(path, hear()), path);
+    assert_contains(heard.message, says);
 }
 
 STORING(files_that_are_not_hdf5_are_refused)
@@ -582,14 +548,13 @@ static bool bytes_equal(const void *a, const void *b, size_t size)
 static bool flips_are_harmless(const char *bad, char *bytes, size_t size,
                                const struct results *good, size_t *refused)
 {
-    struct error error = {0};
     bool harmless = true;
     for (size_t at = 0; harmless && at < size; at += 1 + size / 700) {
         bytes[at] ^= (char)(1U << (at % 8));
         bytes_write(bad, bytes, size);
-        RESULTS *results = results_load(bad, &error);
+        RESULTS *results = results_load(bad, hear());
         if (results == NULL) {
-            harmless = error.kind == ERROR_INPUT && strstr(error.message, bad) != NULL;
+            harmless = heard.kind == ERROR_INPUT && strstr(heard.message, bad) != NULL;
             ++*refused;
         } else {
             harmless = results->run_count == good->run_count &&
@@ -612,10 +577,9 @@ STORING(a_flipped_bit_never_changes_what_is_read)
     size_t size = 0;
     size_t refused = 0;
     int status = 0;
-    struct error error = {0};
     const struct fixture *const runs[] = {&run_requests};
     file_write(path, runs, 1, 10);
-    RESULTS *good = results_load(path, &error);
+    RESULTS *good = results_load(path, hear());
     STRING *bytes = file_bytes(path, &size);
     pid_t pid = fork();
     if (pid == 0)
@@ -677,7 +641,6 @@ static void assert_bad(hid_t file, const char *says)
 /* As Jupyter and HDFView have it while they may write; the mark stays if they are killed. */
 STORING(a_file_that_is_open_elsewhere_is_not_called_damaged)
 {
-    struct error error = {0};
     const char *path = in_folder("a.h5");
     file_write_all(path);
     const pid_t other = fork();
@@ -686,9 +649,9 @@ STORING(a_file_that_is_open_elsewhere_is_not_called_damaged)
         _exit(0);
     }
     assert_int_equal(waitpid(other, NULL, 0), other);
-    assert_null(results_load(path, &error));
-    assert_input_error(&error, "is open for writing in another program; close it there");
-    assert_contains(error.message, "h5clear -s");
+    assert_bad_input(results_load(path, hear()),
+                     "is open for writing in another program; close it there");
+    assert_contains(heard.message, "h5clear -s");
 }
 
 STORING(missing_and_foreign_tables_are_refused)

@@ -26,18 +26,14 @@ static struct sweep *load(const char *matrix, const struct override *overrides, 
 
 static struct sweep *must_load(const char *matrix, const struct override *overrides, size_t count)
 {
-    struct error error = {0};
-    struct sweep *sweep = load(matrix, overrides, count, &error);
-    assert_good(sweep, &error);
-    return sweep;
+    return must(load(matrix, overrides, count, hear()));
 }
 
 static struct experiment *must_resolve(const struct sweep *sweep, size_t run)
 {
-    struct error error = {0};
-    struct experiment *experiment = sweep_experiment(sweep, run, &error);
+    struct experiment *experiment = sweep_experiment(sweep, run, hear());
     if (experiment == NULL) {
-        fail_msg("run %zu: %s", run, error.message);
+        fail_msg("run %zu: %s", run, heard.message);
         abort(); /* fail_msg does not return; analysers do not know */
     }
     return experiment;
@@ -55,11 +51,10 @@ CASE(the_first_key_varies_slowest_and_the_seed_fastest)
     assert_int_equal(sweep->run_count, 12);
     assert_int_equal(sweep->seeds, 2);
     for (size_t r = 0; r < 12; r++) {
-        char label[64];
         const char *setting = settings[r / 6];
         const char *policy = policies[r / 2 % 3];
         OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
-        (void)snprintf(label, sizeof label, "setting=%s policy.name=%s", setting, policy);
+        char *label = formatted("setting=%s policy.name=%s", setting, policy);
         assert_string_equal(sweep->runs[r].label, label);
         assert_string_equal(sweep->runs[r].setting_name, setting);
         assert_string_equal(e->setting_name, setting);
@@ -105,15 +100,14 @@ CASE(a_list_of_objects_under_an_experiments_key_is_its_values)
 
 CASE(overrides_reach_the_base_and_the_sweep_but_not_the_matrix)
 {
-    struct error error = {0};
     struct override overrides[] = {{"seeds", "3"}, {"seed", "100"}, {"requests", "55"}};
     SWEEP *sweep = must_load("'matrix': {'slo.factor': [1, 2]}", overrides, 3);
     assert_int_equal(sweep->run_count, 6);
     OWNED(experiment_free) struct experiment *e = must_resolve(sweep, 5);
     assert_int_equal(e->seed, 102);
     assert_int_equal(e->requests, 55);
-    assert_null(load("'matrix': {'requests': [1, 2]}", overrides, 3, &error));
-    assert_input_error(&error, "the matrix sets \"requests\" itself");
+    assert_bad_input(load("'matrix': {'requests': [1, 2]}", overrides, 3, hear()),
+                     "the matrix sets \"requests\" itself");
     assert_string_equal(sweep->kept, "");
     const char *rows = "'matrix': {'setting': [{'name': 'a', 'requests': 9}, {'name': 'b'}]}";
     SWEEP *partly = must_load(rows, overrides, 3);
@@ -144,11 +138,7 @@ CASE(a_path_in_the_matrix_is_relative_to_the_sweep)
 
 static void assert_refused(const char *matrix, const char *fragment)
 {
-    struct error error = {0};
-    assert_null(load(matrix, NULL, 0, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
-    if (strstr(error.message, fragment) == NULL)
-        fail_msg("%s: '%s' lacks '%s'", matrix, error.message, fragment);
+    assert_bad_input(load(matrix, NULL, 0, hear()), fragment);
 }
 
 CASE(combinations_of_one_name_are_refused)
@@ -223,10 +213,9 @@ CASE(seeds_are_exact_up_to_two_to_the_53)
     char hashes[5][17];
     assert_int_equal(sweep->run_count, 5);
     for (size_t r = 0; r < sweep->run_count; r++) {
-        char text[32];
         OWNED(experiment_free) struct experiment *e = must_resolve(sweep, r);
         assert_true(e->seed == wanted[r]);
-        (void)snprintf(text, sizeof text, "\"seed\":%llu,", (unsigned long long)wanted[r]);
+        char *text = formatted("\"seed\":%llu,", (unsigned long long)wanted[r]);
         assert_contains(e->resolved_json, text);
         memcpy(hashes[r], e->hash, sizeof hashes[r]);
         for (size_t other = 0; other < r; other++)
@@ -237,12 +226,10 @@ CASE(seeds_are_exact_up_to_two_to_the_53)
     assert_refused("'seeds': [9007199254740994]", "seeds[0]: is 9007199254740994");
     assert_refused("'seeds': [1.5]", "seeds[0]: is 1.5, must be a whole number");
     struct override last = {"seed", "9007199254740992"};
-    struct error error = {0};
-    assert_null(load("'seeds': 2", &last, 1, &error));
-    assert_contains(error.message, "the last of 2 seeds");
+    assert_bad_input(load("'seeds': 2", &last, 1, hear()), "the last of 2 seeds");
     struct override beyond = {"seed", "9007199254740993"};
-    assert_null(load("'seeds': 1", &beyond, 1, &error));
-    assert_contains(error.message, "seed: 9007199254740993 would be rounded");
+    assert_bad_input(load("'seeds': 1", &beyond, 1, hear()),
+                     "seed: 9007199254740993 would be rounded");
 }
 
 CASE(a_json_input_is_read_once_for_all_runs)
@@ -260,15 +247,13 @@ CASE(a_json_input_is_read_once_for_all_runs)
 
 CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 {
-    struct error error = {0};
-    SWEEP *sweep = sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, &error);
-    assert_good(sweep, &error);
+    SWEEP *sweep =
+        must(sweep_load("workloads/experiments/mixed-gpus-policies.json", NULL, 0, hear()));
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
     OWNED(experiment_free) struct experiment *last = must_resolve(sweep, sweep->run_count - 1);
     OWNED(experiment_free)
     struct experiment *alone =
-        experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL);
-    assert_non_null(alone);
+        must(experiment_load("workloads/experiments/mixed-gpus.json", NULL, 0, NULL));
     assert_int_equal(first->profiles.count, 2);
     for (size_t i = 0; i < first->profiles.count; i++) {
         assert_ptr_equal(first->profiles.entries[i].profile, last->profiles.entries[i].profile);
@@ -282,67 +267,54 @@ CASE(a_profile_is_parsed_once_and_outlives_its_sweep)
 
 CASE(a_trace_that_changes_between_two_runs_is_refused_with_both_digests)
 {
-    struct error error = {0};
     const char *trace = in_folder("trace.csv");
     write_text(trace, "time_ms,application\n1,app\n");
     SWEEP *sweep = must_load(
         "'matrix': {'arrivals': [{'process': 'trace', 'file': 'trace.csv'}]}, 'seeds': 3", NULL, 0);
     OWNED(experiment_free) struct experiment *first = must_resolve(sweep, 0);
-    assert_true(experiment_inputs_check(first, &error));
+    assert_true(experiment_inputs_check(first, hear()));
     /* The same contents in another file are the same input. */
     assert_int_equal(unlink(trace), 0);
     write_text(trace, "time_ms,application\n1,app\n");
     experiment_free(must_resolve(sweep, 1));
-    assert_true(experiment_inputs_check(first, &error));
+    assert_true(experiment_inputs_check(first, hear()));
     write_text(trace, "time_ms,application\n2,app\n");
-    assert_false(experiment_inputs_check(first, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_contains(error.message, "trace.csv: has changed");
-    assert_contains(error.message, first->trace_sha256);
-    assert_null(sweep_experiment(sweep, 2, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_contains(error.message, first->trace_sha256);
+    assert_bad_run(experiment_inputs_check(first, hear()), "trace.csv: has changed");
+    assert_contains(heard.message, first->trace_sha256);
+    assert_bad_run(sweep_experiment(sweep, 2, hear()), first->trace_sha256);
     assert_int_equal(unlink(trace), 0);
 }
 
 CASE(a_device_is_no_input)
 {
-    struct error error = {0};
     struct sweep *sweep =
         must_load("'matrix': {'arrivals': [{'process': 'trace', 'file': '/dev/zero'}]}", NULL, 0);
-    assert_null(sweep_experiment(sweep, 0, &error));
-    assert_contains(error.message, "/dev/zero: is not a regular file");
+    assert_bad_input(sweep_experiment(sweep, 0, hear()), "/dev/zero: is not a regular file");
     sweep_free(sweep);
     sweep = must_load("'matrix': {'profile': ['/dev/zero']}", NULL, 0);
-    assert_null(sweep_experiment(sweep, 0, &error));
-    assert_contains(error.message, "/dev/zero: is not a regular file");
+    assert_bad_input(sweep_experiment(sweep, 0, hear()), "/dev/zero: is not a regular file");
     sweep_free(sweep);
 }
 
 static struct sweep *load_shipped(const char *path)
 {
-    struct error error = {0};
-    struct sweep *sweep = sweep_load(path, NULL, 0, &error);
-    assert_good(sweep, &error);
-    return sweep;
+    return must(sweep_load(path, NULL, 0, hear()));
 }
 
 CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
 {
     enum { PROFILES = 4, SETTINGS = 3 };
     static const char *const settings[] = {"strict-light", "moderate-normal", "relaxed-heavy"};
-    struct error error = {0};
     SWEEP *mps = load_shipped("workloads/experiments/paper-mps.json");
     SWEEP *mig = load_shipped("workloads/experiments/paper.json");
     assert_int_equal(mps->run_count % (PROFILES * SETTINGS * mps->seeds), 0);
     const size_t runs = mps->run_count / (PROFILES * SETTINGS);
     for (size_t s = 0; s < SETTINGS; s++) {
-        char path[96];
-        (void)snprintf(path, sizeof path, "workloads/experiments/%s.json", settings[s]);
+        char *path = formatted("workloads/experiments/%s.json", settings[s]);
         OWNED(experiment_free) struct experiment *of_sweep = must_resolve(mps, s * runs);
         const struct override late = {"platform.cold_dispatch", "\"late\""};
-        OWNED(experiment_free) struct experiment *own = experiment_load(path, &late, 1, &error);
-        assert_non_null(own);
+        OWNED(experiment_free)
+        struct experiment *own = must(experiment_load(path, &late, 1, hear()));
         /* The row of the sweep and the file of that name are the same experiment, but for the rule
          * of cold dispatch. */
         assert_string_equal(of_sweep->hash, own->hash);
@@ -351,10 +323,8 @@ CASE(the_papers_sweeps_are_profiles_by_settings_by_policies_by_seeds)
     /* On MIG slices everything else is the same. */
     assert_int_equal(mig->run_count, mps->run_count);
     for (size_t r = 0; r < mig->run_count; r++) {
-        const char *of_mig = strstr(mig->runs[r].label, " profile=");
-        const char *of_mps = strstr(mps->runs[r].label, " profile=");
-        assert_non_null(of_mig);
-        assert_non_null(of_mps);
+        const char *of_mig = must(strstr(mig->runs[r].label, " profile="));
+        const char *of_mps = must(strstr(mps->runs[r].label, " profile="));
         assert_string_equal(of_mig, of_mps);
         assert_int_equal(strncmp(mig->runs[r].label, "cluster=esg-16-mig ", 19), 0);
     }
@@ -412,9 +382,8 @@ CASE(check_tells_what_a_file_is)
                  {"workloads/applications/v100-detect.json", "application"},
                  {"traces/profiles/a100-mig-parvagpu.json", "profile"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        struct error error = {0};
         struct input_found input = {0};
-        assert_good(input_check(files[i].path, &input, &error), &error);
+        assert_good(input_check(files[i].path, &input, hear()));
         assert_string_equal(input.kind, files[i].kind);
     }
 }

@@ -15,7 +15,6 @@
 #include "sched/registry.h"
 #include "sim/base/atomic_file.h"
 #include "sim/base/version.h"
-#include "sim/run/run_once.h"
 
 OWNER(experiment_free, struct experiment)
 OWNER(results_free, struct results)
@@ -72,10 +71,7 @@ static struct sweep_runner_options swept(const char *sweep, const char *out, uin
 
 static struct results *results_of(const char *name)
 {
-    struct error error = {0};
-    struct results *results = results_load(in_folder(name), &error);
-    assert_good(results != NULL, &error);
-    return results;
+    return must(results_load(in_folder(name), hear()));
 }
 
 static size_t runs_in(const char *name)
@@ -87,8 +83,7 @@ static size_t runs_in(const char *name)
 /* Neither a lock nor a temporary file is left. */
 static void nothing_unfinished(void)
 {
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
+    DIR *listing = must(opendir(folder));
     for (const struct dirent *file; (file = readdir(listing)) != NULL;)
         if (strstr(file->d_name, ".lock") != NULL || strstr(file->d_name, ".partial-") != NULL)
             fail_msg("%s is left", file->d_name);
@@ -113,7 +108,6 @@ static struct table_bytes tables_of(const char *sweep)
 static void assert_same_for_jobs_and_shards(const char *sweep)
 {
     static const char *const parts[] = {"a.h5", "b.h5", "c.h5", "d.h5", "e.h5", "f.h5", "g.h5"};
-    struct error error = {0};
     TABLES expected = tables_of(sweep);
     for (uint64_t jobs = 1; jobs <= 3; jobs++) {
         struct sweep_runner_options options = options_of("all.h5", jobs);
@@ -127,7 +121,7 @@ static void assert_same_for_jobs_and_shards(const char *sweep)
             assert_int_equal(run_shard(parts[s], s + 1, shards), 0);
             paths[shards - 1 - s] = in_folder(parts[s]); /* any order will do */
         }
-        assert_true(store_merge(in_folder("all.h5"), paths, (size_t)shards, &error));
+        assert_true(store_merge(in_folder("all.h5"), paths, (size_t)shards, hear()));
         assert_tables(in_folder("all.h5"), &expected);
     }
 }
@@ -207,10 +201,7 @@ SWEEPING(only_the_first_policys_runs_have_bounds_and_only_on_request)
 
 static void expect_no_merge(const char *const *paths, size_t count, const char *complaint)
 {
-    struct error error = {0};
-    assert_false(store_merge(in_folder("all.h5"), paths, count, &error));
-    assert_input_error(&error, complaint);
-    assert_null(strchr(error.message, '\n'));
+    assert_bad_input(store_merge(in_folder("all.h5"), paths, count, hear()), complaint);
     assert_int_equal(access(in_folder("all.h5"), F_OK), -1);
 }
 
@@ -248,7 +239,6 @@ SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
     struct sweep_runner_options options = options_of("a.h5", 2);
     options.resume = true;
     assert_int_equal(run(&options), 0);
-    struct error error = {0};
     assert_int_equal(run(&options), 0);
     assert_true(was_said("18 of 18 runs are in"));
     options.shards = 2;
@@ -262,7 +252,7 @@ SWEEPING(resuming_what_is_whole_runs_nothing_and_what_is_foreign_is_refused)
     assert_int_equal(truncate(in_folder("a.h5"), 5000), 0);
     assert_int_equal(run(&options), 2);
     assert_true(was_said("a.h5"));
-    assert_null(results_load(in_folder("a.h5"), &error));
+    assert_null(results_load(in_folder("a.h5"), hear()));
     options.resume = false;
     assert_int_equal(run(&options), 0);
 }
@@ -469,9 +459,8 @@ SWEEPING(incomplete_results_are_replaced_by_those_of_no_fewer_runs)
 SWEEPING(a_second_sweep_is_refused_while_the_first_holds_the_results)
 {
     struct atomic_file file;
-    struct error error = {0};
     sweep_write(in_folder("sweep.json"), plain);
-    assert_true(atomic_file_begin(&file, in_folder("a.h5"), &error));
+    assert_true(atomic_file_begin(&file, in_folder("a.h5"), hear()));
     struct sweep_runner_options options = options_of("a.h5", 1);
     for (int resume = 0; resume <= 1; resume++) {
         options.resume = resume != 0;
@@ -480,7 +469,7 @@ SWEEPING(a_second_sweep_is_refused_while_the_first_holds_the_results)
         assert_true(was_said("process %ld is writing there", (long)getpid()));
         assert_int_equal(access(in_folder("a.h5.runs"), F_OK), -1);
     }
-    assert_false(atomic_file_end(&file, false, &error));
+    assert_false(atomic_file_end(&file, false, hear()));
     assert_int_equal(run(&options), 0);
 }
 
@@ -493,8 +482,7 @@ static void damage(const char *path, bool cut)
         assert_int_equal(truncate(path, status.st_size / 2), 0);
         return;
     }
-    FILE *file = fopen(path, "r+");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "r+"));
     assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
     const int byte = fgetc(file);
     assert_int_equal(fseek(file, status.st_size / 2, SEEK_SET), 0);
@@ -525,11 +513,10 @@ SWEEPING(damage_in_a_part_is_told_and_costs_the_runs_in_it)
 /* A worker that is killed from outside says nothing of its run: merge asks for it. */
 SWEEPING(a_run_whose_worker_is_killed_was_not_run)
 {
-    char text[512];
-    (void)snprintf(text, sizeof text,
-                   "'matrix': {'policy': [{'name': 'fifo'}, {'name': '%s/culprit.so', 'params': "
-                   "{'fault': 'kill'}}]}",
-                   getenv("ESGSIM_PLUGINS"));
+    char *text =
+        formatted("'matrix': {'policy': [{'name': 'fifo'}, {'name': '%s/culprit.so', 'params': "
+                  "{'fault': 'kill'}}]}",
+                  getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     struct sweep_runner_options options = options_of("a.h5", 1);
     assert_int_equal(run(&options), 1);
@@ -575,18 +562,17 @@ static bool measure(const char *policy_name, const char *seed, bool *random,
                     struct measures *measures)
 {
     const struct override overrides[] = {{"policy.name", policy_name}, {"seed", seed}};
-    struct error error = {0};
     struct simulation_result result;
     const struct recorder recorder = {0};
     double *values = NULL;
     STRING *json = json_requote(strdup(fixed));
     OWNED(experiment_free)
-    struct experiment *experiment = experiment_parse(json, "e.json", ".", overrides, 2, &error);
-    assert_non_null(experiment);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    struct experiment *experiment =
+        must(experiment_parse(json, "e.json", ".", overrides, 2, hear()));
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     *random = experiment_is_random(experiment);
     const bool served = policy != NULL && simulation_run(experiment, policy, values, &recorder,
-                                                         NULL, &result, &error);
+                                                         NULL, &result, hear());
     if (served) {
         *measures = result.overall;
         simulation_result_clear(&result);
@@ -661,9 +647,9 @@ static size_t runs_mark(const char *name)
 /* Copies a test's policy to mine.so; `edited` appends a byte. */
 static void module_write(bool edited)
 {
-    char path[256], bytes[65536];
+    char bytes[65536];
     size_t size = 0;
-    (void)snprintf(path, sizeof path, "%s/shortest_queue.so", getenv("ESGSIM_PLUGINS"));
+    char *path = formatted("%s/shortest_queue.so", getenv("ESGSIM_PLUGINS"));
     FILE *from = fopen(path, "r"), *to = fopen(in_folder("mine.so"), "w");
     assert_true(from != NULL && to != NULL);
     while ((size = fread(bytes, 1, sizeof bytes, from)) > 0)
@@ -676,11 +662,10 @@ static void module_write(bool edited)
 
 static void six_write(const char *policies, int seeds)
 {
-    char text[512];
-    (void)snprintf(text, sizeof text,
-                   "'matrix': {'arrivals.rate_per_s': [100, 300], 'policy.name': ['%s', %s], "
-                   "'record': ['requests']}, 'seeds': %d",
-                   in_folder("mine.so"), policies, seeds);
+    char *text =
+        formatted("'matrix': {'arrivals.rate_per_s': [100, 300], 'policy.name': ['%s', %s], "
+                  "'record': ['requests']}, 'seeds': %d",
+                  in_folder("mine.so"), policies, seeds);
     sweep_write(in_folder("sweep.json"), text);
 }
 
@@ -772,9 +757,7 @@ SWEEPING(a_precision_that_is_eased_leaves_seeds_out)
     assert_in_range(kept, 10, 72);
     assert_int_equal(runs_mark("a.h5"), 0);
     sweep_write(in_folder("sweep.json"), eased);
-    char wanted[64];
-    (void)snprintf(wanted, sizeof wanted, "kept %zu of %zu runs", kept, kept);
-    assert_resumed(9, 9, wanted);
+    assert_resumed(9, 9, formatted("kept %zu of %zu runs", kept, kept));
 }
 
 static void attribute_set(const char *name, const char *attribute, const char *text)
@@ -830,10 +813,7 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
 {
     static const char *const parts[] = {"a.h5", "b.h5", "c.h5"};
     const char *paths[3];
-    struct error error = {0};
-    char text[512];
-    (void)snprintf(
-        text, sizeof text,
+    char *text = formatted(
         "'matrix': {'policy.name': ['fifo', '%s/drop_all.so', '%s/overcommit.so']}, 'seeds': 2",
         getenv("ESGSIM_PLUGINS"), getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
@@ -842,7 +822,7 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
         assert_int_equal(run_shard(parts[s], s + 1, 3), s == 0 ? 0 : 1);
         paths[s] = in_folder(parts[s]);
     }
-    assert_true(store_merge(in_folder("all.h5"), paths, 3, &error));
+    assert_true(store_merge(in_folder("all.h5"), paths, 3, hear()));
     RESULTS *results = results_of("all.h5");
     assert_int_equal(results->sweep.missing, 2);
     assert_int_equal(results->missing_count, 2);
@@ -858,9 +838,8 @@ SWEEPING(failed_runs_are_rows_that_merge_carries)
 /* Its file holds no run, only why. */
 SWEEPING(a_shard_whose_runs_all_failed_is_resumed)
 {
-    char text[256];
-    (void)snprintf(text, sizeof text, "'matrix': {'policy.name': ['%s/overcommit.so']}, 'seeds': 2",
-                   getenv("ESGSIM_PLUGINS"));
+    char *text = formatted("'matrix': {'policy.name': ['%s/overcommit.so']}, 'seeds': 2",
+                           getenv("ESGSIM_PLUGINS"));
     sweep_write(in_folder("sweep.json"), text);
     struct sweep_runner_options options = options_of("a.h5", 1);
     options.shards = 2;

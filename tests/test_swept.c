@@ -35,11 +35,10 @@ static int remove_paths(void **state)
 /* NULL: two entries of the matrix set one key. */
 static struct sweep *load_any(const char *rest)
 {
-    struct error error = {0};
     sweep_write(sweep_path, rest);
-    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, &error);
-    if (sweep == NULL && strstr(error.message, "set a key in one place") == NULL)
-        fail_msg("%s: %s", rest, error.message);
+    struct sweep *sweep = sweep_load(sweep_path, NULL, 0, hear());
+    if (sweep == NULL && strstr(heard.message, "set a key in one place") == NULL)
+        fail_msg("%s: %s", rest, heard.message);
     return sweep;
 }
 
@@ -66,10 +65,7 @@ static void execute(const char *rest, const char *out, uint64_t shard, uint64_t 
 
 static struct results *results_of(const char *path)
 {
-    struct error error = {0};
-    struct results *results = results_load(path, &error);
-    assert_good(results, &error);
-    return results;
+    return must(results_load(path, hear()));
 }
 
 /* ---- Random sweeps --------------------------------------------------------------------------- */
@@ -117,7 +113,6 @@ static void write_objects(FILE *out)
 
 static char *random_sweep(void)
 {
-    char *text = NULL;
     MEMORY_STREAM(out, text);
     (void)fputs("\"matrix\": {", out);
     const bool objects_first = draw(2) == 0;
@@ -135,11 +130,9 @@ static char *random_sweep(void)
 
 static const cJSON *member_at(const cJSON *object, const char *key)
 {
-    char part[64];
     while (object != NULL && *key != '\0') {
         const size_t length = strcspn(key, ".");
-        (void)snprintf(part, sizeof part, "%.*s", (int)length, key);
-        object = cJSON_GetObjectItemCaseSensitive(object, part);
+        object = cJSON_GetObjectItemCaseSensitive(object, formatted("%.*s", (int)length, key));
         key += length + (key[length] == '.');
     }
     return object;
@@ -148,9 +141,8 @@ static const cJSON *member_at(const cJSON *object, const char *key)
 static cJSON *resolved(const struct experiment *experiment)
 {
     assert_non_null(experiment);
-    cJSON *root = cJSON_Parse(experiment->resolved_json);
-    assert_non_null(root);
-    return root;
+    cJSON *object = must(cJSON_Parse(experiment->resolved_json));
+    return object;
 }
 
 /* Each key has in `configuration` its value, or that of `base` where the run sets none. */
@@ -177,10 +169,9 @@ static size_t assert_values(const struct sweep_keys *keys, const char *const *va
 CASE(a_value_is_the_one_with_which_the_run_was_resolved)
 {
     size_t compared = 0;
-    struct error error = {0};
     random_stream_open(&stream, 18, RANDOM_TEST, 4, 0);
     OWNED(sweep_free) struct sweep *plain = load("\"seeds\": 1");
-    OWNED(experiment_free) struct experiment *plain_experiment = sweep_experiment(plain, 0, &error);
+    OWNED(experiment_free) struct experiment *plain_experiment = sweep_experiment(plain, 0, hear());
     JSON *base = resolved(plain_experiment);
     for (int instance = 0; instance < 300; instance++) {
         STRING *text = random_sweep();
@@ -188,7 +179,7 @@ CASE(a_value_is_the_one_with_which_the_run_was_resolved)
         for (size_t run = 0; sweep != NULL && run < sweep->run_count; run++) {
             const char *values[SWEEP_KEYS_LIMIT];
             OWNED(experiment_free)
-            struct experiment *experiment = sweep_experiment(sweep, run, &error);
+            struct experiment *experiment = sweep_experiment(sweep, run, hear());
             JSON *configuration = resolved(experiment);
             sweep_keys_values(sweep->keys, run / sweep->seeds, values);
             compared += assert_values(sweep->keys, values, configuration, base);
@@ -276,30 +267,27 @@ CASE(numbers_are_numbers_and_all_else_is_text)
 
 CASE(shards_have_the_columns_of_the_whole)
 {
-    struct error error = {0};
     execute(kinds, out_path, 1, 1);
     TABLES whole = tables_read(out_path);
     execute(kinds, out_path, 1, 2);
     execute(kinds, other_path, 2, 2);
     const char *shards[] = {other_path, out_path};
     STRING *merged = strdup(out_path);
-    assert_true(store_merge(merged, shards, 2, &error));
+    assert_true(store_merge(merged, shards, 2, hear()));
     assert_tables(merged, &whole);
 }
 
 /* Each point has the runs with that value, whatever their setting is called. */
 CASE(a_key_that_only_named_settings_set_can_be_followed)
 {
-    struct error error = {0};
     const struct curve_request request = {"arrivals.rate_per_s", CURVE_METRIC, CURVE_AT_LEAST,
                                           false};
     const struct curve_request constant = {"slo.ms", CURVE_METRIC, CURVE_AT_LEAST, false};
     execute(kinds, out_path, 1, 1);
     RESULTS *results = results_of(out_path);
-    OWNED(arena_home_free) struct report *report = report_build(results);
-    assert_non_null(report);
+    OWNED(arena_home_free) struct report *report = must(report_build(results));
     assert_null(report->curves);
-    assert_true(report_follow(report, &request, &error));
+    assert_true(report_follow(report, &request, hear()));
     const size_t key = key_of(results, request.key);
     const struct curve_group *group = report->curves->groups;
     size_t points = 0;
@@ -321,8 +309,7 @@ CASE(a_key_that_only_named_settings_set_can_be_followed)
         }
     }
     assert_int_equal(points, 12);
-    assert_false(report_follow(report, &constant, &error));
-    assert_contains(error.message, "differ in other keys");
+    assert_bad_input(report_follow(report, &constant, hear()), "differ in other keys");
 }
 
 /* ---- As one table ---------------------------------------------------------------------------- */
@@ -351,14 +338,13 @@ CASE(a_table_of_two_files_has_every_run_and_every_key)
     STRING *text = NULL;
     char *rest = NULL, *fields[200], *names[200];
     size_t size = 0;
-    struct error error = {0};
     execute(kinds, out_path, 1, 1);
     execute("\"matrix\": {\"=cmd()\": [{\"name\": \"@one\", \"requests\": 30}],"
             " \"platform.ewma_alpha\": [0.1, 0.7]}, \"seeds\": 1",
             other_path, 1, 1);
     struct results *const files[] = {results_of(out_path), results_of(other_path)};
     FILE *out = open_memstream(&text, &size);
-    assert_true(tidy_csv((const struct results *const *)files, 2, out, &error));
+    assert_true(tidy_csv((const struct results *const *)files, 2, out, hear()));
     assert_int_equal(fclose(out), 0);
     const size_t columns = fields_split(strtok_r(text, "\r\n", &rest), names, 200);
     /* Five keys of the first file, two of the second; setting and requests are columns anyway. */
@@ -419,26 +405,21 @@ CASE(a_list_that_does_not_match_is_refused)
     static const char *const lists[] = {"no.such.key", "slo.ms\nno.such.key", "slo.ms\n\x07"};
     execute(kinds, out_path, 1, 1);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        struct error error = {0};
         change_attribute(lists[i]);
-        assert_null(results_load(out_path, &error));
-        assert_input_error(&error, "swept_keys");
+        assert_bad_input(results_load(out_path, hear()), "swept_keys");
     }
 }
 
 CASE(too_many_keys_and_control_characters_are_refused)
 {
-    struct error error = {0};
     char text[8192] = "\"matrix\": {\"slo\": [{\"ms\": 5";
     for (int i = 0; i < SWEEP_KEYS_LIMIT + 1; i++)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ", \"a%d\": 1", i);
     (void)snprintf(text + strlen(text), sizeof text - strlen(text), "}]}");
     sweep_write(sweep_path, text);
-    assert_null(sweep_load(sweep_path, NULL, 0, &error));
-    assert_contains(error.message, "more than 256 keys");
+    assert_bad_input(sweep_load(sweep_path, NULL, 0, hear()), "more than 256 keys");
     sweep_write(sweep_path, "\"matrix\": {\"setting\": [{\"cluster\": \"a\\u0007b\"}]}");
-    assert_null(sweep_load(sweep_path, NULL, 0, &error));
-    assert_contains(error.message, "control character");
+    assert_bad_input(sweep_load(sweep_path, NULL, 0, hear()), "control character");
 }
 
 SUITE_WITH("swept", make_paths, remove_paths)

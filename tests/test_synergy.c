@@ -65,14 +65,10 @@ static void check_round(const struct rounds *rounds)
 
 static void compare(struct line_reader *lines, char *header)
 {
-    char set[32];
-    char order[8];
-    char allocation[16];
-    struct error error = {0};
     struct rounds rounds;
-    (void)snprintf(set, sizeof set, "%s", next_word(&header));
-    (void)snprintf(order, sizeof order, "%s", next_word(&header));
-    (void)snprintf(allocation, sizeof allocation, "%s", next_word(&header));
+    char *set = formatted("%s", next_word(&header));
+    char *order = formatted("%s", next_word(&header));
+    char *allocation = formatted("%s", next_word(&header));
     const size_t count = (size_t)next_number(&header);
     const struct set *found = &sets[0];
     while (strcmp(found->name, set) != 0)
@@ -86,7 +82,7 @@ static void compare(struct line_reader *lines, char *header)
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         char *line = NULL;
-        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        assert_int_equal(line_reader_next(lines, &line, hear()), LINE_READ);
         const unsigned id = (unsigned)next_number(&line);
         const double finish = next_number(&line);
         const double attained = next_number(&line);
@@ -105,11 +101,10 @@ static void compare(struct line_reader *lines, char *header)
 CASE(every_finish_time_of_the_original_is_reproduced)
 {
     struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
     size_t runs = 0;
-    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         compare(&lines, line);
         runs++;
     }
@@ -180,13 +175,10 @@ static size_t read_programme(const char *line, const struct training_models *mod
 
 CASE(the_optima_of_an_integer_programme_solver_are_found)
 {
-    struct error error = {0};
-    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
     struct training_models *models =
-        training_models_read("workloads/models/synergy-v100.json", &error);
-    assert_non_null(models);
-    struct synergy_cells *cells = cells_of(&arena, models, 3);
+        must(training_models_read("workloads/models/synergy-v100.json", hear()));
+    struct synergy_cells *cells = cells_of(suite_arena(), models, 3);
     for (size_t p = 0; p < sizeof programmes / sizeof programmes[0]; p++) {
         struct synergy_class classes[64];
         uint32_t chosen[64][64];
@@ -196,9 +188,8 @@ CASE(the_optima_of_an_integer_programme_solver_are_found)
         const size_t count =
             read_programme(programmes[p], models, cells, classes, chosen, &servers, &optimum);
         const clock_t begin = clock();
-        assert_good(
-            synergy_optimum(&arena, classes, count, servers * 24, servers * 500, &ours, &error),
-            &error);
+        assert_good(synergy_optimum(suite_arena(), classes, count, servers * 24, servers * 500,
+                                    &ours, hear()));
         print_message("%2g servers: %.2f in %.1f ms\n", servers, ours,
                       (double)(clock() - begin) * 1e3 / CLOCKS_PER_SEC);
         if (!(fabs(ours - optimum) <= 1e-9 * optimum))
@@ -237,7 +228,6 @@ CASE(the_optimum_is_that_of_exhaustive_search)
         struct synergy_cells cells[3];
         struct synergy_class classes[3];
         uint32_t chosen[3][8];
-        struct error error = {0};
         double ours = 0;
         random_stream_open(&random, 5, RANDOM_TEST, trial, 0);
         const double axis_vcpus[3] = {1, 3, 7};
@@ -257,7 +247,7 @@ CASE(the_optimum_is_that_of_exhaustive_search)
         const double vcpus = 5 + floor(random_uniform(&random) * 60);
         const double memory = 50 + random_uniform(&random) * 900;
         const double best = exhaust(classes, 3, 0, 0, vcpus, memory);
-        const bool good = synergy_optimum(&arena, classes, 3, vcpus, memory, &ours, &error);
+        const bool good = synergy_optimum(&arena, classes, 3, vcpus, memory, &ours, hear());
         assert_int_equal(good, isfinite(best));
         if (good && !(fabs(ours - best) <= 1e-9))
             fail_msg("trial %u: %.17g, not %.17g", trial, ours, best);
@@ -270,7 +260,6 @@ CASE(the_optimum_is_that_of_exhaustive_search)
 static double speeds(const struct rounds *rounds, enum synergy_allocation allocation,
                      struct synergy_training *copies)
 {
-    struct error error = {0};
     struct arena arena = {0};
     struct synergy_round *round = synergy_round_create(&arena, &rounds->round->servers,
                                                        SYNERGY_FIFO, allocation, 1000 * 3600);
@@ -278,7 +267,7 @@ static double speeds(const struct rounds *rounds, enum synergy_allocation alloca
         copies[i] = *rounds->round->list[i];
         synergy_round_add(round, &copies[i]);
     }
-    assert_true(synergy_round_run(round, rounds->now_s, &error));
+    assert_true(synergy_round_run(round, rounds->now_s, hear()));
     double sum = 0;
     for (size_t i = 0; i < rounds->round->count; i++)
         sum += copies[i].placed ? copies[i].rate : 0;
@@ -291,8 +280,8 @@ static size_t compared;
 /* The three allocations of the trainings of this round. */
 static void check_speeds(const struct rounds *rounds)
 {
-    OWNED(free) struct synergy_training *copies = calloc(rounds->round->count + 1, sizeof *copies);
-    assert_non_null(copies);
+    OWNED(free)
+    struct synergy_training *copies = must(calloc(rounds->round->count + 1, sizeof *copies));
     const double opt = speeds(rounds, SYNERGY_OPT, copies);
     const double tune = speeds(rounds, SYNERGY_TUNE, copies);
     const double proportional = speeds(rounds, SYNERGY_PROPORTIONAL, copies);
@@ -343,18 +332,13 @@ static double planned_speed(struct arena *arena, const struct training_models *m
  * points, with any memory. */
 CASE(the_profiler_measures_the_authors_points)
 {
-    struct error error = {0};
-    CLOSED(arena_clear) struct arena arena = {0};
     OWNED(training_models_free)
-    struct training_models *models = training_models_read(MODELS_OF_3, &error);
-    assert_non_null(models);
+    struct training_models *models = must(training_models_read(MODELS_OF_3, hear()));
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
         const uint32_t m = (uint32_t)training_models_find(models, measured[i].model);
         double vcpus[16] = {3};
-        char copy[64];
-        char *text = copy;
+        char *text = formatted("%s", measured[i].vcpus);
         uint32_t count = 1;
-        (void)snprintf(copy, sizeof copy, "%s", measured[i].vcpus);
         for (; *text != '\0'; count++)
             vcpus[count] = next_number(&text);
         for (uint32_t k = 1; k <= count + 1; k++)
@@ -363,7 +347,7 @@ CASE(the_profiler_measures_the_authors_points)
                     const double gb = models->memory_gb[c];
                     const double truth = training_throughput(models, m, vcpus[p], gb);
                     const double ours =
-                        planned_speed(&arena, models, measured[i].model, k, vcpus[p], gb);
+                        planned_speed(suite_arena(), models, measured[i].model, k, vcpus[p], gb);
                     if (ours != truth)
                         fail_msg("%s, %u points, %g vCPUs, %g GB: %g, not %g", measured[i].model, k,
                                  vcpus[p], gb, ours, truth);
@@ -376,7 +360,7 @@ CASE(the_profiler_measures_the_authors_points)
     } between[] = {{1, 12, 125, 1},       {1, 1, 125, 1 / 3.0}, {2, 12, 125, 1 + 1.94 * 9 / 21},
                    {9, 9, 125, 4.69 / 2}, {9, 9, 62.5, 2},      {9, 9, 20.83, 0.1}};
     for (size_t i = 0; i < sizeof between / sizeof *between; i++)
-        assert_float_equal(planned_speed(&arena, models, "alexnet", between[i].points,
+        assert_float_equal(planned_speed(suite_arena(), models, "alexnet", between[i].points,
                                          between[i].vcpus, between[i].memory_gb),
                            between[i].speed, 1e-12);
 }

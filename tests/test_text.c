@@ -8,11 +8,9 @@
 /* What becomes of a text in lines of 40 characters. */
 static char *folded(const char *text)
 {
-    char *bytes = NULL;
     assert_int_equal(setenv("ESGSIM_WIDTH", "40", 1), 0);
     MEMORY_STREAM(memory, bytes);
-    FILE *stream = text_open(memory);
-    assert_non_null(stream);
+    FILE *stream = must(text_open(memory));
     assert_true(fputs(text, stream) >= 0);
     assert_int_equal(fclose(stream), 0);
     assert_int_equal(fclose(memory), 0);

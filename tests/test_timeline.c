@@ -93,8 +93,7 @@ static int by_track(const void *a, const void *b)
 /* The events of one phase, track by track, each track in the order of the file. */
 static const struct traced **tracks(const struct trace *trace, char phase, size_t *count)
 {
-    const struct traced **found = calloc(trace->count + 1, sizeof *found);
-    assert_non_null(found);
+    const struct traced **found = must(calloc(trace->count + 1, sizeof *found));
     *count = 0;
     for (size_t i = 0; i < trace->count; i++)
         if (trace->events[i].phase == phase)
@@ -308,8 +307,7 @@ static bool run_traced(const char *json, const char *name, const char *path, str
                        struct log *log, struct simulation_result *result, struct error *error)
 {
     struct experiment *experiment = load(json);
-    const struct policy *policy = policy_find(name, error);
-    assert_non_null(policy);
+    const struct policy *policy = must(policy_find(name, error));
     const struct experiment *const experiments[] = {experiment};
     struct timeline *timeline = timeline_create(path, experiments, 1, error);
     if (timeline == NULL) {
@@ -402,18 +400,15 @@ static void check_lanes(const struct trace *trace, const struct log *log, uint32
 
 static void check_world(const char *json, const char *policy, uint32_t gpus)
 {
-    static struct log log;
     char path[64];
     folder_file(path);
-    struct error error = {0};
-    RESULT result = {0};
-    if (!run_traced(json, policy, path, NULL, &log, &result, &error))
-        fail_msg("%s: %s", policy, error.message);
+    if (!run_traced(json, policy, path, NULL, &rows, anew(), hear()))
+        fail_msg("%s: %s", policy, heard.message);
     struct trace trace = trace_read(path);
     check_all(&trace);
-    assert_true(check_flows(&trace) + result.overall.dropped >= log.request_count);
-    check_told(&trace, &log);
-    check_lanes(&trace, &log, gpus);
+    assert_true(check_flows(&trace) + result.overall.dropped >= rows.request_count);
+    check_told(&trace, &rows);
+    check_lanes(&trace, &rows, gpus);
     trace_free(&trace);
     unlink(path);
 }
@@ -430,28 +425,23 @@ CASE(random_worlds_are_told_whole)
 {
     static const char *const policies[] = {"esg", "infless", "clockwork"};
     for (uint64_t number = 0; number < 6; number++) {
-        char json[WORLD_BYTES];
-        world_random(json, number, false);
-        check_world(json, policies[number % 3], 5);
+        check_world(world_random(number, false), policies[number % 3], 5);
     }
 }
 
 CASE(a_run_that_stops_leaves_the_older_timeline)
 {
-    char path[64], json[sizeof diamond + 64];
+    char path[64];
     folder_file(path);
     write_text(path, "an older timeline");
     /* Long enough for a few looks at the file: one every 65,536 events. */
     static const char few[] = "\"requests\":800";
-    const char *requests = strstr(diamond, few);
-    assert_non_null(requests);
-    (void)snprintf(json, sizeof json, "%.*s\"requests\":19000%s", (int)(requests - diamond),
-                   diamond, requests + strlen(few));
+    const char *requests = must(strstr(diamond, few));
+    char *json = formatted("%.*s\"requests\":19000%s", (int)(requests - diamond), diamond,
+                           requests + strlen(few));
     struct watch watch = {.path = path, .older = "an older timeline", .stop_after = 8000};
-    struct simulation_result result;
-    struct error error = {0};
-    assert_false(run_traced(json, "min-config", path, &watch, NULL, &result, &error));
-    assert_contains(error.message, "interrupted");
+    assert_bad_run(run_traced(json, "min-config", path, &watch, NULL, anew(), hear()),
+                   "interrupted");
     assert_true(watch.looked >= 1);
     STRING *text = file_text(path);
     assert_string_equal(text, "an older timeline");
@@ -465,9 +455,7 @@ CASE(two_runs_leave_the_same_events)
     for (size_t i = 0; i < 2; i++) {
         char path[64];
         folder_file(path);
-        RESULT result = {0};
-        struct error error = {0};
-        assert_true(run_traced(diamond, "esg", path, NULL, NULL, &result, &error));
+        assert_true(run_traced(diamond, "esg", path, NULL, NULL, anew(), hear()));
         texts[i] = file_text(path);
         unlink(path);
     }
@@ -479,18 +467,14 @@ CASE(two_runs_leave_the_same_events)
 
 CASE(names_with_quotes_stay_json)
 {
-    static struct log log;
-    char path[64], json[sizeof diamond + 16];
+    char path[64];
     folder_file(path);
-    (void)snprintf(json, sizeof json, "%s", diamond);
-    char *name = strstr(json, "\"chain\"");
-    assert_non_null(name);
+    char *json = world_copy(diamond);
+    char *name = must(strstr(json, "\"chain\""));
     memmove(name + 9, name + 7, strlen(name + 7) + 1);
     memcpy(name, "\"ch\\\"in\"", 8);
     name[8] = ' ';
-    RESULT result = {0};
-    struct error error = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, &log, &result, &error), &error);
+    assert_good(run_traced(json, "fifo", path, NULL, &rows, anew(), hear()));
     struct trace trace = trace_read(path);
     size_t found = 0;
     for (size_t i = 0; i < trace.count; i++)
@@ -506,25 +490,22 @@ static struct trace runs_traced(const char *file, bool serves, const char *const
 {
     char path[64];
     const struct experiment *experiments[4];
-    struct error error = {0};
     folder_file(path);
     for (size_t i = 0; i < count; i++) {
         const struct override settings[] = {{"policy.name", policies[i]}, {"requests", "200"}};
-        experiments[i] = experiment_load(file, settings, serves ? 2 : 1, &error);
-        assert_good(experiments[i], &error);
+        experiments[i] = experiment_load(file, settings, serves ? 2 : 1, hear());
+        assert_good(experiments[i]);
     }
-    struct timeline *timeline = timeline_create(path, experiments, count, &error);
+    struct timeline *timeline = timeline_create(path, experiments, count, hear());
     for (size_t i = 0; i < count; i++) {
-        RESULT result = {0};
         double *values = NULL;
         struct recorder recorder;
-        const struct policy *policy = policy_resolve(experiments[i], &values, &error);
-        assert_true(timeline_run(timeline, i, &recorder, &error));
+        const struct policy *policy = policy_resolve(experiments[i], &values, hear());
+        assert_true(timeline_run(timeline, i, &recorder, hear()));
         assert_good(
-            simulation_run(experiments[i], policy, values, &recorder, NULL, &result, &error),
-            &error);
+            simulation_run(experiments[i], policy, values, &recorder, NULL, anew(), hear()));
     }
-    assert_true(timeline_close(timeline, true, &error));
+    assert_true(timeline_close(timeline, true, hear()));
     struct trace trace = trace_read(path);
     for (size_t i = 0; i < count; i++)
         experiment_free((struct experiment *)experiments[i]);
@@ -563,9 +544,7 @@ CASE(outages_and_what_they_lose_are_told)
     world_replace(json, "'prewarm':'none'",
                   "'prewarm':'none','failures':{'outages':[[0,1,2],[1,3,4],[0,5,5.5]]}");
     folder_file(path);
-    RESULT result = {0};
-    struct error error = {0};
-    assert_good(run_traced(json, "fifo", path, NULL, NULL, &result, &error), &error);
+    assert_good(run_traced(json, "fifo", path, NULL, NULL, anew(), hear()));
     struct trace trace = trace_read(path);
     check_all(&trace);
     assert_int_equal(told(&trace, 'X', "down"), 3);
@@ -608,13 +587,10 @@ CASE(trainings_have_lanes_on_their_gpus_and_nothing_is_empty)
 
 CASE(what_cannot_be_written_is_refused_by_name)
 {
-    static struct log log;
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        struct simulation_result result;
-        struct error error = {0};
-        assert_false(run_traced(diamond, "fifo", paths[i], NULL, &log, &result, &error));
-        assert_input_error(&error, paths[i]);
+        assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &rows, anew(), hear()),
+                         paths[i]);
     }
 }
 

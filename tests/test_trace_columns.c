@@ -65,8 +65,7 @@ static void write_rows(const struct row *rows, const int order[5], sim_time_t un
 {
     static const char *const names[] = {"when it came", "app", "deadline", "note", "user"};
     write_trace("");
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "w"));
     for (int c = 0; c < 5; c++) {
         (void)fputs(c > 0 ? "," : "", file);
         put_field(file, random, names[order[c]]);
@@ -118,14 +117,12 @@ CASE(what_was_written_is_read_whatever_the_order_of_columns_and_rows)
     static const sim_time_t units[] = {SIM_S, SIM_MS, SIM_US, 1};
     static struct row rows[ROWS], sorted[ROWS], found[ROWS];
     for (uint64_t trial = 0; trial < 64; trial++) {
-        struct random_stream random;
-        struct error error = {0};
         double first_s = 0;
         int order[5];
         const size_t unit = trial % 4;
         const bool sort = trial % 8 >= 4;
         const sim_time_t zero = trial % 16 >= 8 ? 1700000000 * SIM_S : 0;
-        random_stream_open(&random, 1, RANDOM_TEST, trial, 0);
+        RANDOM_STREAM(random, 1, RANDOM_TEST, trial, 0);
         for (int r = 0; r < ROWS; r++) {
             rows[r] = (struct row){.time = (sim_time_t)(random_uniform(&random) * 1e4) * 1000 + 7,
                                    .order = r};
@@ -143,8 +140,8 @@ CASE(what_was_written_is_read_whatever_the_order_of_columns_and_rows)
                                               .slo_ms = "deadline",
                                               .unit = unit_names[unit],
                                               .sort = sort};
-        if (read_rows(path, NULL, &columns, found, ROWS, &first_s, &error) != ROWS)
-            fail_msg("trial %d: %s", (int)trial, error.message);
+        if (read_rows(path, NULL, &columns, found, ROWS, &first_s, hear()) != ROWS)
+            fail_msg("trial %d: %s", (int)trial, heard.message);
         (void)unlink(path);
         assert_true(first_s == sim_to_s(zero + sorted[0].time));
         for (int r = 0; r < ROWS; r++) {
@@ -160,11 +157,10 @@ CASE(dates_are_those_of_the_azure_llm_format)
 {
     static struct row by_format[10000], by_column[10000];
     const struct trace_columns columns = {.time = "TIMESTAMP", .unit = "date"};
-    struct error error = {0};
     double first_s = 1;
     const char *const file = SHIPPED "AzureLLMInferenceTrace_code.csv.gz";
-    assert_int_equal(read_rows(file, NULL, NULL, by_format, 10000, NULL, &error), 8819);
-    assert_int_equal(read_rows(file, NULL, &columns, by_column, 10000, &first_s, &error), 8819);
+    assert_int_equal(read_rows(file, NULL, NULL, by_format, 10000, NULL, hear()), 8819);
+    assert_int_equal(read_rows(file, NULL, &columns, by_column, 10000, &first_s, hear()), 8819);
     assert_true(first_s == 0);
     for (int r = 0; r < 8819; r++)
         assert_int_equal(by_format[r].time, by_column[r].time);
@@ -174,10 +170,9 @@ CASE(minutes_are_sixty_seconds)
 {
     const struct trace_columns columns = {.time = "minute", .unit = "min"};
     struct row rows[4];
-    struct error error = {0};
     double first_s = 0;
     write_trace("minute\n1.5\n2\n4.25\n");
-    assert_int_equal(read_rows(path, NULL, &columns, rows, 4, &first_s, &error), 3);
+    assert_int_equal(read_rows(path, NULL, &columns, rows, 4, &first_s, hear()), 3);
     (void)unlink(path);
     assert_true(first_s == 90);
     assert_int_equal(rows[1].time, 30 * SIM_S);
@@ -224,13 +219,12 @@ CASE(faults_name_line_column_and_remedy)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct row rows[4];
-        struct error error = {0};
         write_trace(cases[i].text);
-        const int count = read_rows(path, NULL, &cases[i].columns, rows, 4, NULL, &error);
+        const int count = read_rows(path, NULL, &cases[i].columns, rows, 4, NULL, hear());
         (void)unlink(path);
-        if (count != -1 || error.kind != ERROR_INPUT ||
-            strstr(error.message, cases[i].fault) == NULL)
-            fail_msg("case %d: \"%s\"", (int)i, error.message);
+        if (count != -1 || heard.kind != ERROR_INPUT ||
+            strstr(heard.message, cases[i].fault) == NULL)
+            fail_msg("case %d: \"%s\"", (int)i, heard.message);
     }
 }
 
@@ -238,9 +232,8 @@ CASE(a_format_beside_columns_is_refused)
 {
     const struct trace_columns columns = {.time = "time_ms", .unit = "ms"};
     struct row rows[1];
-    struct error error = {0};
-    assert_int_equal(read_rows(DATA "esgsim.csv", "esgsim", &columns, rows, 1, NULL, &error), -1);
-    assert_contains(error.message, "either a format or columns");
+    assert_int_equal(read_rows(DATA "esgsim.csv", "esgsim", &columns, rows, 1, NULL, hear()), -1);
+    assert_contains(heard.message, "either a format or columns");
 }
 
 CASE(every_format_says_where_its_time_zero_is)
@@ -255,19 +248,18 @@ CASE(every_format_says_where_its_time_zero_is)
         {SHIPPED "AzureLLMInferenceTrace_code.csv.gz", NULL, 0},
     };
     struct row rows[1];
-    struct error error = {0};
     double first_s = -1;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (read_rows(cases[i].file, cases[i].format, NULL, rows, 1, &first_s, &error) < 1)
-            fail_msg("%s", error.message);
+        assert_good(read_rows(cases[i].file, cases[i].format, NULL, rows, 1, &first_s, hear()) >=
+                    1);
         assert_true(first_s == cases[i].first_s);
     }
     write_trace("time_ms,application\n5000.5,a\n6000,a\n");
-    assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, &error), 2);
+    assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, hear()), 2);
     (void)unlink(path);
     assert_true(first_s == 5.0005);
     write_trace("minute,requests\n30,1\n31,2\n");
-    assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, &error), 3);
+    assert_int_equal(read_rows(path, NULL, NULL, rows, 1, &first_s, hear()), 3);
     (void)unlink(path);
     assert_true(first_s == 1800);
 }
@@ -289,16 +281,13 @@ static bool command(struct error *error, int count, ...)
 
 CASE(a_foreign_trace_is_converted)
 {
-    char out[80];
     struct row rows[4] = {{0}};
-    struct error error = {0};
     write_trace("id,\"app\",at,limit\n1,\"b c\",12.25,\n2,a,10,30\n3,a,11.5,\n");
-    (void)snprintf(out, sizeof out, "%s.out", path);
-    assert_good(command(&error, 10, "trace", "convert", path, "--columns",
+    char *out = formatted("%s.out", path);
+    assert_good(command(hear(), 10, "trace", "convert", path, "--columns",
                         "time=at,application=app,slo_ms=limit", "--unit", "s", "--sort", "--out",
-                        out),
-                &error);
-    assert_int_equal(read_rows(out, "esgsim", NULL, rows, 4, NULL, &error), 3);
+                        out));
+    assert_int_equal(read_rows(out, "esgsim", NULL, rows, 4, NULL, hear()), 3);
     (void)unlink(out);
     (void)unlink(path);
     assert_int_equal(rows[0].slo, 30 * SIM_MS);
@@ -309,24 +298,23 @@ CASE(a_foreign_trace_is_converted)
 
 CASE(wrong_usage_is_refused)
 {
-    struct error error = {0};
-    assert_false(command(&error, 5, "trace", "stats", "x", "--columns", "time=t"));
-    assert_contains(error.message, "needs the --unit");
-    assert_false(command(&error, 5, "trace", "stats", "x", "--unit", "s"));
-    assert_contains(error.message, "belong to --columns");
-    assert_false(
-        command(&error, 7, "trace", "stats", "x", "--columns", "application=a", "--unit", "s"));
-    assert_contains(error.message, "time=COLUMN");
+    assert_bad_input(command(hear(), 5, "trace", "stats", "x", "--columns", "time=t"),
+                     "needs the --unit");
+    assert_bad_input(command(hear(), 5, "trace", "stats", "x", "--unit", "s"),
+                     "belong to --columns");
+    assert_bad_input(
+        command(hear(), 7, "trace", "stats", "x", "--columns", "application=a", "--unit", "s"),
+        "time=COLUMN");
     static const char *const wrong[] = {"time=t,time=u", "time", "times=t", "time="};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_false(
-            command(&error, 7, "trace", "stats", "x", "--columns", wrong[i], "--unit", "s"));
-        assert_contains(error.message, "--columns takes time=COLUMN");
+        assert_bad_input(
+            command(hear(), 7, "trace", "stats", "x", "--columns", wrong[i], "--unit", "s"),
+            "--columns takes time=COLUMN");
     }
-    assert_false(command(&error, 9, "trace", "stats", "x", "--columns", "time=t", "--unit", "s",
-                         "--format", "esgsim"));
-    assert_contains(error.message, "either a --format or --columns");
-    assert_false(command(&error, 7, "trace", "stats", "x", "--columns", "time=t", "--unit", "h"));
+    assert_bad_input(command(hear(), 9, "trace", "stats", "x", "--columns", "time=t", "--unit", "s",
+                             "--format", "esgsim"),
+                     "either a --format or --columns");
+    assert_false(command(hear(), 7, "trace", "stats", "x", "--columns", "time=t", "--unit", "h"));
 }
 
 SUITE("trace columns")

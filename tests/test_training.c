@@ -18,53 +18,39 @@ OWNER(results_free, struct results)
 enum { TRAININGS_MAX = 12000, LEASES_MAX = 20000, LEASE_GPUS_MAX = 20000 };
 
 /* The rows of a run. */
-struct rows {
+struct kept {
     struct training_result_row trainings[TRAININGS_MAX];
     struct lease_row leases[LEASES_MAX];
     struct lease_gpu_row lease_gpus[LEASE_GPUS_MAX];
     size_t count, lease_count, lease_gpu_count;
 };
 
-static struct rows rows;
-KEEPER(row_training, training_result_row, rows.trainings, rows.count)
-KEEPER(row_lease, lease_row, rows.leases, rows.lease_count)
-KEEPER(row_lease_gpu, lease_gpu_row, rows.lease_gpus, rows.lease_gpu_count)
+static struct kept kept;
+KEEPER(row_training, training_result_row, kept.trainings, kept.count)
+KEEPER(row_lease, lease_row, kept.leases, kept.lease_count)
+KEEPER(row_lease_gpu, lease_gpu_row, kept.lease_gpus, kept.lease_gpu_count)
 static bool record_leases = true, record_lease_gpus;
-static struct notices notices; /* of the last run that ended well */
 
-/* Runs `json` under `policy`, or its own where NULL; the rows are in `rows`. */
+/* Runs `json` under `policy`, or its own where NULL; the rows are in `kept`. */
 static bool train(const char *json, const struct policy *policy, struct training_measures *measures,
                   struct error *error)
 {
-    EXPERIMENT *experiment = load(json);
-    struct simulation_result result = {0};
-    OWNED(free) double *own = policy == NULL ? NULL : policy_values(policy, NULL, 0);
-    double *values = own;
-    const struct recorder recorder = {.context = &rows,
+    const struct recorder recorder = {.context = &kept,
                                       .training = row_training,
                                       .lease = record_leases ? row_lease : NULL,
                                       .lease_gpu = record_lease_gpus ? row_lease_gpu : NULL};
-    rows.count = rows.lease_count = rows.lease_gpu_count = 0;
-    if (policy == NULL)
-        policy = policy_resolve(experiment, &values, error);
-    if (policy == NULL)
-        fail_msg("%s", error->message);
-    if (!simulation_run(experiment, policy, values, &recorder, NULL, &result, error))
+    kept.count = kept.lease_count = kept.lease_gpu_count = 0;
+    if (!run_recorded(json, policy, NULL, 0, &recorder, anew(), error))
         return false;
     if (measures != NULL)
         *measures = *result.training;
-    const struct notices before = notices;
-    notices = result.notices;
-    result.notices = before;
-    simulation_result_clear(&result);
     return true;
 }
 
 static void train_well(const char *json, const struct policy *policy,
                        struct training_measures *measures)
 {
-    struct error error = {0};
-    assert_good(train(json, policy, measures, &error), &error);
+    assert_good(train(json, policy, measures, hear()));
 }
 
 /* ---- Every finish time of the original, through the platform --------------------------------- */
@@ -85,9 +71,7 @@ static const struct set {
 static void train_synergy(const struct set *set, const char *order, const char *allocation,
                           unsigned points, struct training_measures *measures)
 {
-    char json[2048];
-    (void)snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'count': %u, 'vcpus': %u, 'memory_mb': 512000,'gpus': "
         "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 8}]}]}, "
         "'training': {'models': '%s', 'arrivals': {'process': 'trace', 'file': '%s'}, 'measured': "
@@ -104,7 +88,6 @@ static void compare(struct line_reader *lines, const char *header)
 {
     char set[32] = "", order[8] = "", allocation[16] = "";
     char number[16] = "";
-    struct error error = {0};
     assert_int_equal(sscanf(header, "# %31s %7s %15s %15s", set, order, allocation, number), 4);
     const size_t count = strtoul(number, NULL, 10);
     const struct set *found = &sets[0];
@@ -115,14 +98,14 @@ static void compare(struct line_reader *lines, const char *header)
     size_t finished = 0;
     for (size_t i = 0; i < count; i++) {
         char *line = NULL;
-        assert_int_equal(line_reader_next(lines, &line, &error), LINE_READ);
+        assert_int_equal(line_reader_next(lines, &line, hear()), LINE_READ);
         char *at = line;
         const unsigned id = (unsigned)strtoul(at, &at, 10);
         assert_int_equal(*at, ',');
         const double finish = strtod(at + 1, &at);
         assert_int_equal(*at, ',');
         const double attained = strtod(at + 1, &at);
-        const struct training_result_row *row = &rows.trainings[id];
+        const struct training_result_row *row = &kept.trainings[id];
         assert_int_equal(row->id, id);
         if (row->finish_ns != sim_from_s(finish) || row->held_ns != sim_from_s(attained))
             fail_msg("%s %s %s, training %u: finish %g, not %g; held %g, not %g", set, order,
@@ -131,19 +114,18 @@ static void compare(struct line_reader *lines, const char *header)
         last = row->finish_ns > last ? row->finish_ns : last;
     }
     /* The original ends with the last measured training and leaves out others of that instant. */
-    for (size_t i = 0; i < rows.count; i++)
-        finished += rows.trainings[i].finished && rows.trainings[i].finish_ns < last;
+    for (size_t i = 0; i < kept.count; i++)
+        finished += kept.trainings[i].finished && kept.trainings[i].finish_ns < last;
     assert_true(finished <= count);
 }
 
 CASE(every_finish_time_of_synergy_is_reproduced)
 {
     struct line_reader lines = {0};
-    struct error error = {0};
     char *line = NULL;
     size_t runs = 0;
-    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", &error));
-    while (line_reader_next(&lines, &line, &error) == LINE_READ) {
+    assert_true(line_reader_open(&lines, "tests/data/training/synergy_finishes.csv.gz", hear()));
+    while (line_reader_next(&lines, &line, hear()) == LINE_READ) {
         compare(&lines, line);
         runs++;
     }
@@ -164,12 +146,12 @@ CASE(gangs_of_several_gpus_follow_the_rounds)
                         (enum synergy_allocation)a, 40, 80);
             rounds_run(&rounds);
             train_synergy(multi, orders[o], allocations[a], 0, NULL);
-            for (size_t i = 0; i < rows.count; i++) {
+            for (size_t i = 0; i < kept.count; i++) {
                 const sim_time_t finish =
                     rounds.finish_s[i] > 0 ? sim_from_s(rounds.finish_s[i]) : -1;
-                if (rows.trainings[i].finish_ns != finish)
+                if (kept.trainings[i].finish_ns != finish)
                     fail_msg("%s %s, training %zu: finish %g, not %g", orders[o], allocations[a], i,
-                             sim_to_s(rows.trainings[i].finish_ns), sim_to_s(finish));
+                             sim_to_s(kept.trainings[i].finish_ns), sim_to_s(finish));
             }
             rounds_close(&rounds);
         }
@@ -284,9 +266,8 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
     static const unsigned cases[][3] = {{1000, 700, 100}, {1000, 2000, 1}, {17, 170000, 16},
                                         {3, 3, 0},        {100, 100, 100}, {90001, 1, 45000}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char trace[128];
         const double a = cases[c][0], b = cases[c][1], late = cases[c][2];
-        (void)snprintf(trace, sizeof trace, "0,a,0,%g,1\n1,b,%g,%g,1\n", a, late, b);
+        char *trace = formatted("0,a,0,%g,1\n1,b,%g,%g,1\n", a, late, b);
         train_well(world(trace, 1, 1, ""), &together, NULL);
         double want_a = a, want_b = late + b;
         if (late < a) {
@@ -294,8 +275,8 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
             want_a = both_a <= both_b ? late + both_a : late + both_b + (a - late - both_b / 1.7);
             want_b = both_b <= both_a ? late + both_b : late + both_a + (b - both_a / 1.3);
         }
-        const double is_a = sim_to_s(rows.trainings[0].finish_ns);
-        const double is_b = sim_to_s(rows.trainings[1].finish_ns);
+        const double is_a = sim_to_s(kept.trainings[0].finish_ns);
+        const double is_b = sim_to_s(kept.trainings[1].finish_ns);
         if (fabs(is_a - want_a) > 2e-9 + 1e-15 * want_a ||
             fabs(is_b - want_b) > 2e-9 + 1e-15 * want_b)
             fail_msg("%g and %g at %g: finish %.9f and %.9f, not %.9f and %.9f", a, b, late, is_a,
@@ -307,9 +288,9 @@ CASE(two_on_one_gpu_finish_as_the_closed_form_says)
 CASE(a_gang_is_as_slow_as_its_slowest_gpu)
 {
     train_well(world("0,a,0,100,2\n1,b,0,1000,1\n", 1, 2, ""), &together, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, 170 * SIM_S);
+    assert_int_equal(kept.trainings[0].finish_ns, 170 * SIM_S);
     train_well(world("0,a,0,100,2\n", 1, 2, ""), &together, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, 100 * SIM_S);
+    assert_int_equal(kept.trainings[0].finish_ns, 100 * SIM_S);
 }
 
 /* Grants that alternate between two invokers, whose GPUs it takes in turn. */
@@ -349,9 +330,9 @@ CASE(a_gang_pays_for_each_further_invoker)
         world_replace(json, "'name': 'two', ", "'name': 'two', 'penalty': [1, 0.8, 0.5], ");
         world_replace(json, "'b': {'class'", "'b': {'penalty': [0.9], 'class'");
         train_well(json, cases[c].policy, NULL);
-        assert_int_equal(rows.leases[0].invokers, cases[c].invokers);
-        if (fabs(sim_to_s(rows.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
-            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(rows.trainings[0].finish_ns),
+        assert_int_equal(kept.leases[0].invokers, cases[c].invokers);
+        if (fabs(sim_to_s(kept.trainings[0].finish_ns) - cases[c].finish) > 2e-9)
+            fail_msg("case %zu: %.9f s, not %.9f s", c, sim_to_s(kept.trainings[0].finish_ns),
                      cases[c].finish);
     }
 }
@@ -380,7 +361,7 @@ CASE(one_gpu_is_a_queue_m_m_1)
     struct training_measures measures;
     train_well(world(trace, 1, 1, ""), &first_come, &measures);
     for (unsigned i = 0; i < CUSTOMERS; i++)
-        assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish[i]));
+        assert_int_equal(kept.trainings[i].finish_ns, sim_from_s(finish[i]));
     const double mean = sum / CUSTOMERS;
     assert_true(fabs(measures.jct_s_mean - mean) <= 1e-9 * mean);
     /* 1/(μ − λ) with μ = 1 per 1000 s; a run of this length is within 15 % (its standard error is
@@ -460,12 +441,12 @@ POLICY(shuffling, .state_bytes = sizeof(struct shuffle), .init = shuffle_init,
  * sums are made from the rows.) */
 static void check_rows(bool whole)
 {
-    for (size_t t = 0; t < rows.count; t++) {
-        const struct training_result_row *row = &rows.trainings[t];
+    for (size_t t = 0; t < kept.count; t++) {
+        const struct training_result_row *row = &kept.trainings[t];
         double iterations = 0;
         sim_time_t end = row->arrival_ns, held = 0;
-        for (size_t i = 0; i < rows.lease_count; i++) {
-            const struct lease_row *lease = &rows.leases[i];
+        for (size_t i = 0; i < kept.lease_count; i++) {
+            const struct lease_row *lease = &kept.leases[i];
             if (lease->training != t)
                 continue;
             assert_true(lease->from_ns >= end && lease->until_ns >= lease->from_ns);
@@ -482,15 +463,15 @@ static void check_rows(bool whole)
             assert_true(iterations >= (double)row->iterations - 1e-6);
         else
             assert_true(fabs(iterations - (double)row->iterations) <=
-                        1e-9 * (double)row->iterations + 1e-8 * (double)rows.lease_count);
+                        1e-9 * (double)row->iterations + 1e-8 * (double)kept.lease_count);
     }
-    for (size_t i = 0; i < rows.lease_count; i++) {
+    for (size_t i = 0; i < kept.lease_count; i++) {
         double vcpus = 0, units = 0;
-        for (size_t k = 0; k < rows.lease_count; k++)
-            if (rows.leases[k].from_ns <= rows.leases[i].from_ns &&
-                rows.leases[k].until_ns > rows.leases[i].from_ns) {
-                vcpus += rows.leases[k].vcpus;
-                units += rows.leases[k].units;
+        for (size_t k = 0; k < kept.lease_count; k++)
+            if (kept.leases[k].from_ns <= kept.leases[i].from_ns &&
+                kept.leases[k].until_ns > kept.leases[i].from_ns) {
+                vcpus += kept.leases[k].vcpus;
+                units += kept.leases[k].units;
             }
         assert_true(vcpus <= 2 * 24 + 1e-3 && units <= 8 * 100 + 1e-9);
     }
@@ -503,20 +484,20 @@ static void check_lease_gpus(void)
     double units[LEASES_MAX] = {0};
     unsigned gpus[LEASES_MAX] = {0};
     size_t shared = 0;
-    for (size_t i = 0; i < rows.lease_gpu_count; i++) {
-        const struct lease_gpu_row *row = &rows.lease_gpus[i];
-        const struct lease_row *lease = &rows.leases[row->lease];
+    for (size_t i = 0; i < kept.lease_gpu_count; i++) {
+        const struct lease_gpu_row *row = &kept.lease_gpus[i];
+        const struct lease_row *lease = &kept.leases[row->lease];
         sim_time_t met = 0, most = 0;
-        assert_true(row->lease < rows.lease_count && row->invoker == row->gpu / 4);
+        assert_true(row->lease < kept.lease_count && row->invoker == row->gpu / 4);
         units[row->lease] += row->units;
         if (gpus[row->lease]++ == 0)
             assert_true(row->gpu == lease->first_gpu && row->invoker == lease->first_invoker);
-        for (size_t k = 0; k < rows.lease_gpu_count; k++) {
-            const struct lease_row *other = &rows.leases[rows.lease_gpus[k].lease];
+        for (size_t k = 0; k < kept.lease_gpu_count; k++) {
+            const struct lease_row *other = &kept.leases[kept.lease_gpus[k].lease];
             const sim_time_t common =
                 (other->until_ns < lease->until_ns ? other->until_ns : lease->until_ns) -
                 (other->from_ns > lease->from_ns ? other->from_ns : lease->from_ns);
-            if (rows.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
+            if (kept.lease_gpus[k].gpu != row->gpu || other->training == lease->training ||
                 common <= 0)
                 continue;
             most = common > most ? common : most;
@@ -525,9 +506,9 @@ static void check_lease_gpus(void)
         assert_true(met >= most && (most > 0) == (row->neighbour != SIM_NONE));
         shared += most > 0;
     }
-    for (size_t i = 0; i < rows.lease_count; i++)
-        assert_true(gpus[i] == rows.leases[i].gpus && fabs(units[i] - rows.leases[i].units) < 1e-9);
-    assert_true(shared > 0 && shared < rows.lease_gpu_count);
+    for (size_t i = 0; i < kept.lease_count; i++)
+        assert_true(gpus[i] == kept.leases[i].gpus && fabs(units[i] - kept.leases[i].units) < 1e-9);
+    assert_true(shared > 0 && shared < kept.lease_gpu_count);
 }
 
 CASE(random_gangs_keep_work_and_ledger)
@@ -547,7 +528,7 @@ CASE(random_gangs_keep_work_and_ledger)
         (void)snprintf(rules, sizeof rules, ", 'progress': '%s', 'restart': '%s'",
                        seed % 2 == 0 ? "whole" : "fluid", seed % 3 == 0 ? "model" : "none");
         train_well(world(trace, 2, 4, rules), &shuffling, NULL);
-        assert_int_equal(rows.count, 30);
+        assert_int_equal(kept.count, 30);
         check_rows(seed % 2 == 0);
         check_lease_gpus();
     }
@@ -560,13 +541,11 @@ CASE(random_gangs_keep_work_and_ledger)
 static void train_trace(const char *file, const char *models, const char *cluster,
                         const char *policy)
 {
-    char json[1024];
-    (void)snprintf(json, sizeof json,
-                   "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
-                   "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
-                   models == NULL ? "" : "'models': 'workloads/models/",
-                   models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster,
-                   policy);
+    char *json =
+        formatted("{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {%s%s%s'arrivals': "
+                  "{'process': 'trace', 'file': '%s'%s}}, 'policy': {'name': '%s'}}",
+                  models == NULL ? "" : "'models': 'workloads/models/",
+                  models == NULL ? "" : models, models == NULL ? "" : "', ", file, cluster, policy);
     record_leases = false;
     train_well(json, NULL, NULL);
     record_leases = true;
@@ -574,13 +553,12 @@ static void train_trace(const char *file, const char *models, const char *cluste
 
 static void convert(const char *from, const char *to)
 {
-    struct error error = {0};
     char words[5][128] = {"trace", "convert", "", "--out", ""}, *argv[5];
     (void)snprintf(words[2], sizeof words[2], "%s", from);
     (void)snprintf(words[4], sizeof words[4], "%s", to);
     for (size_t i = 0; i < 5; i++)
         argv[i] = words[i];
-    assert_good(command_trace.run(5, argv, true, &error), &error);
+    assert_good(command_trace.run(5, argv, true, hear()));
 }
 
 /* Every layout: its times, its own iteration times, its drawn models, its virtual clusters. */
@@ -598,15 +576,15 @@ CASE(a_converted_trace_has_the_same_finish_times)
         write_temporary(path, "");
         convert(from, path);
         train_trace(from, cases[c][1], cases[c][2], cases[c][3]);
-        const size_t count = rows.count;
-        memcpy(then, rows.trainings, count * sizeof *then);
+        const size_t count = kept.count;
+        memcpy(then, kept.trainings, count * sizeof *then);
         train_trace(path, cases[c][1], cases[c][2], cases[c][3]);
         (void)unlink(path);
-        assert_true(count > 99 && rows.count == count);
+        assert_true(count > 99 && kept.count == count);
         for (size_t i = 0; i < count; i++)
-            if (then[i].start_ns != rows.trainings[i].start_ns ||
-                then[i].finish_ns != rows.trainings[i].finish_ns ||
-                then[i].id != rows.trainings[i].id)
+            if (then[i].start_ns != kept.trainings[i].start_ns ||
+                then[i].finish_ns != kept.trainings[i].finish_ns ||
+                then[i].id != kept.trainings[i].id)
                 fail_msg("%s: training %zu differs", cases[c][0], i);
     }
 }
@@ -622,7 +600,7 @@ CASE(a_training_without_a_model_takes_its_duration)
     for (size_t p = 0; p < 3; p++) {
         train_trace(path, NULL, "", policies[p]);
         for (size_t i = 0; i < 3; i++)
-            assert_int_equal(rows.trainings[i].finish_ns, sim_from_s(finish_s[i]));
+            assert_int_equal(kept.trainings[i].finish_ns, sim_from_s(finish_s[i]));
     }
     (void)unlink(path);
 }
@@ -638,8 +616,7 @@ static double step_s(const cJSON *models, uint32_t model, const char *gpu, uint3
     while (1U << gang < gpus)
         gang++;
     if (strcmp(gpu, "V100") != 0)
-        times = cJSON_GetObjectItem(cJSON_GetObjectItem(own, "iteration_s_on"), gpu);
-    assert_non_null(times);
+        times = must(cJSON_GetObjectItem(cJSON_GetObjectItem(own, "iteration_s_on"), gpu));
     return (cJSON_IsArray(times) ? cJSON_GetArrayItem(times, gang) : times)->valuedouble;
 }
 
@@ -649,9 +626,7 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     static const char path[] = "workloads/models/gavel-gpus.json";
     static const char *const gpus[] = {"K80", "V100", "P100"};
     char json[2048] = "{'cluster': {'invokers': [";
-    struct error error = {0};
-    STRING *text = json_read_text(path, NULL, &error);
-    assert_non_null(text);
+    STRING *text = must(json_read_text(path, NULL, hear()));
     JSON *models = cJSON_Parse(text);
     unsigned mixed = 0, on[3] = {0};
     for (unsigned g = 0; g < 3; g++)
@@ -667,13 +642,13 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
     record_lease_gpus = true;
     train_well(json_requote(json), NULL, NULL);
     record_lease_gpus = false;
-    assert_int_equal(rows.lease_count, rows.count); /* none is preempted */
-    for (size_t i = 0; i < rows.lease_gpu_count;) {
-        const size_t lease = rows.lease_gpus[i].lease;
-        const struct training_result_row *row = &rows.trainings[rows.leases[lease].training];
+    assert_int_equal(kept.lease_count, kept.count); /* none is preempted */
+    for (size_t i = 0; i < kept.lease_gpu_count;) {
+        const size_t lease = kept.lease_gpus[i].lease;
+        const struct training_result_row *row = &kept.trainings[kept.leases[lease].training];
         double slowest = 0, fastest = INFINITY;
-        for (; i < rows.lease_gpu_count && rows.lease_gpus[i].lease == lease; i++) {
-            const unsigned kind = rows.lease_gpus[i].gpu / 6;
+        for (; i < kept.lease_gpu_count && kept.lease_gpus[i].lease == lease; i++) {
+            const unsigned kind = kept.lease_gpus[i].gpu / 6;
             const double step = step_s(models, row->model, gpus[kind], row->gpus);
             slowest = fmax(slowest, step);
             fastest = fmin(fastest, step);
@@ -684,8 +659,8 @@ CASE(a_gang_takes_the_time_of_its_slowest_gpu_model)
         if (fabs(took - (double)row->iterations * slowest) > 1e-9 * took + 1e-8)
             fail_msg("training %zu took %.9f s", (size_t)row->training, took);
     }
-    print_message("%zu trainings, %u on GPUs of several models\n", rows.count, mixed);
-    assert_true(rows.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
+    print_message("%zu trainings, %u on GPUs of several models\n", kept.count, mixed);
+    assert_true(kept.count > 99 && mixed > 0 && on[0] > 0 && on[1] > 0 && on[2] > 0);
 }
 
 /* ---- Leases, restarts ------------------------------------------------------------------------ */
@@ -733,11 +708,11 @@ CASE(restarts_cost_time_but_for_the_same_place)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         turns = cases[c].turns;
         train_well(world("0,a,0,35,1\n", 1, 2, cases[c].rules), &by_turns, NULL);
-        if (rows.trainings[0].finish_ns != sim_from_s(cases[c].finish) ||
-            rows.trainings[0].restarts != cases[c].restarts || rows.lease_count != cases[c].leases)
+        if (kept.trainings[0].finish_ns != sim_from_s(cases[c].finish) ||
+            kept.trainings[0].restarts != cases[c].restarts || kept.lease_count != cases[c].leases)
             fail_msg("%s%s: %g s, %u restarts, %zu leases", cases[c].turns, cases[c].rules,
-                     sim_to_s(rows.trainings[0].finish_ns), rows.trainings[0].restarts,
-                     rows.lease_count);
+                     sim_to_s(kept.trainings[0].finish_ns), kept.trainings[0].restarts,
+                     kept.lease_count);
     }
 }
 
@@ -749,16 +724,14 @@ CASE(a_preempted_gang_frees_its_gpus_after_it_was_saved)
         {0, 30, 127, 107},
         {5, 35, 132, 112}};
     for (size_t c = 0; c < 2; c++) {
-        char rules[64];
-        (void)snprintf(rules, sizeof rules, ", 'save_s': %g}, 'policy': {'name': 'srtf'",
-                       cases[c][0]);
+        char *rules = formatted(", 'save_s': %g}, 'policy': {'name': 'srtf'", cases[c][0]);
         train_well(world("0,a,0,100,1\n1,a,10,20,1\n", 1, 1, rules), NULL, NULL);
-        if (rows.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
-            rows.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
-            rows.trainings[0].held_ns != sim_from_s(cases[c][3]))
+        if (kept.trainings[1].finish_ns != sim_from_s(cases[c][1]) ||
+            kept.trainings[0].finish_ns != sim_from_s(cases[c][2]) ||
+            kept.trainings[0].held_ns != sim_from_s(cases[c][3]))
             fail_msg("save_s %g: finish %g and %g s, held %g s", cases[c][0],
-                     sim_to_s(rows.trainings[0].finish_ns), sim_to_s(rows.trainings[1].finish_ns),
-                     sim_to_s(rows.trainings[0].held_ns));
+                     sim_to_s(kept.trainings[0].finish_ns), sim_to_s(kept.trainings[1].finish_ns),
+                     sim_to_s(kept.trainings[0].held_ns));
     }
 }
 
@@ -783,7 +756,7 @@ POLICY(halving, .decide = halve_decide, .serves = SERVES_TRAININGS);
 CASE(a_training_that_is_saved_is_split_later)
 {
     train_well(world("0,a,0,35,1\n", 1, 1, ", 'save_s': 5"), &halving, NULL);
-    assert_int_equal(rows.trainings[0].finish_ns, sim_from_s(15 + 7 + 25 * 1.25));
+    assert_int_equal(kept.trainings[0].finish_ns, sim_from_s(15 + 7 + 25 * 1.25));
 }
 
 /* ---- Slowdown and finish-time fairness ------------------------------------------------------- */
@@ -794,17 +767,17 @@ CASE(finish_time_fairness_is_as_in_the_closed_form)
 {
     struct training_measures measures = {0};
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 1, ""), &first_come, &measures);
-    assert_true(fabs(rows.trainings[0].slowdown - 1) < 1e-9);
-    assert_true(fabs(rows.trainings[1].slowdown - 2) < 1e-9);
-    assert_true(fabs(rows.trainings[0].ftf_rho - 1.0 / 2) < 1e-9);
-    assert_true(fabs(rows.trainings[1].ftf_rho - 2 / 1.5) < 1e-9);
+    assert_true(fabs(kept.trainings[0].slowdown - 1) < 1e-9);
+    assert_true(fabs(kept.trainings[1].slowdown - 2) < 1e-9);
+    assert_true(fabs(kept.trainings[0].ftf_rho - 1.0 / 2) < 1e-9);
+    assert_true(fabs(kept.trainings[1].ftf_rho - 2 / 1.5) < 1e-9);
     assert_true(fabs(measures.slowdown - 1.5) < 1e-9 && measures.slowdown_max > 1.999);
     assert_true(fabs(measures.ftf_rho - (0.5 + 2 / 1.5) / 2) < 1e-9);
     assert_true(fabs(measures.ftf_rho_max - 2 / 1.5) < 1e-9);
     /* A gang of two that comes at 50 s, on two GPUs: 3 GPUs are demanded for 50 s, then two. */
     train_well(world("0,a,0,100,1\n1,a,50,100,2\n", 1, 2, ""), &first_come, &measures);
-    assert_true(fabs(rows.trainings[0].ftf_rho - 1) < 1e-9);
-    assert_true(fabs(rows.trainings[1].ftf_rho - 1.5 / (350.0 / 150 / 2)) < 1e-9);
+    assert_true(fabs(kept.trainings[0].ftf_rho - 1) < 1e-9);
+    assert_true(fabs(kept.trainings[1].ftf_rho - 1.5 / (350.0 / 150 / 2)) < 1e-9);
     train_well(world("0,a,0,100,1\n1,a,0,100,1\n", 1, 3, ""), &first_come, &measures);
     assert_true(fabs(measures.ftf_rho - 1) < 1e-9 && fabs(measures.slowdown - 1) < 1e-9);
 }
@@ -853,22 +826,18 @@ CASE(a_gang_is_never_slower_with_more_vcpus_or_memory)
     for (unsigned vcpus = 2; vcpus <= 12; vcpus += 2)
         for (unsigned gb = 250; gb <= 1000; gb *= 2) {
             char trace[1024] = "";
-            char json[1024];
-            struct error error = {0};
             size_t used = 0;
             for (unsigned i = 0; i < 32; i++)
                 used += (size_t)snprintf(trace + used, sizeof trace - used, "%u,%s,0,10,%u\n", i,
                                          models[i % 8], 1u << i / 8);
             trace_is(trace);
-            (void)snprintf(
-                json, sizeof json,
+            char *json = formatted(
                 "{'cluster': {'invokers': [{'count': 1, 'vcpus': %u, 'memory_mb': %u, 'gpus': "
                 "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': "
                 "8}]}]}, 'training': {'models': '" MODELS_OF_3
                 "', 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
                 8 * vcpus, 1024 * gb, trace_path);
-            assert_false(train(json, &monotone, NULL, &error));
-            assert_contains(error.message, "asked");
+            assert_bad_run(train(json, &monotone, NULL, hear()), "asked");
         }
     assert_int_equal(speeds_asked, 6 * 3 * 32 * 26 * 26);
 }
@@ -893,12 +862,8 @@ POLICY(both, .decide = both_decide, .serves = SERVES_BOTH);
  * room for the memory of a gang. */
 CASE(requests_and_trainings_share_the_ledger)
 {
-    char json[4096];
-    struct error error = {0};
-    RESULT result = {0};
     (void)world("0,a,1,50,2\n1,b,2,80,1\n2,a,60,40,2\n3,b,61,30,1\n", 1, 2, "");
-    (void)snprintf(
-        json, sizeof json,
+    char *json = formatted(
         "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
         "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]},'functions': "
         "{'functions': [{'name': 'f', 'service': {'distribution': 'exponential', 'mean_ms': 200}, "
@@ -911,8 +876,7 @@ CASE(requests_and_trainings_share_the_ledger)
         "'trace', 'file': '%s', 'format': 'synergy'}}}",
         trace_path);
     EXPERIMENT *experiment = load(json);
-    assert_good(simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, &result, &error),
-                &error);
+    assert_good(simulation_run(experiment, &both, (const double[]){0}, NULL, NULL, anew(), hear()));
     assert_int_equal(result.overall.requests, 1000);
     assert_int_equal(result.overall.dropped, 0);
     assert_int_equal(result.training->finished, 4);
@@ -926,17 +890,15 @@ CASE(requests_and_trainings_share_the_ledger)
 static void store_run(const struct experiment *experiment, const char *path,
                       struct training_measures *measures)
 {
-    struct error error = {0};
-    RESULT result = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    struct store *store = store_create(path, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
+    struct store *store = store_create(path, hear());
     assert_true(policy != NULL && store != NULL);
-    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, &error));
+    assert_true(store_begin_experiment(store, experiment, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
-    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error));
-    assert_true(store_end_run(store, &result, &error));
-    assert_true(store_finish(store, &error));
+    assert_true(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
+    assert_true(store_end_run(store, &result, hear()));
+    assert_true(store_finish(store, hear()));
     *measures = *result.training;
 }
 
@@ -968,15 +930,12 @@ CASE(the_results_file_has_trainings_and_leases)
 {
     char path[] = "/tmp/esgsim-test-XXXXXX";
     const struct override all = {"record", "all"};
-    struct error error = {0};
     struct training_measures measures;
     write_temporary(path, "");
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/training-dynamic.json", &all, 1, &error);
-    assert_good(experiment, &error);
+        must(experiment_load("workloads/experiments/training-dynamic.json", &all, 1, hear()));
     store_run(experiment, path, &measures);
-    OWNED(results_free) struct results *results = results_load(path, &error);
-    assert_non_null(results);
+    OWNED(results_free) struct results *results = must(results_load(path, hear()));
     assert_int_equal(results->training_count, 1);
     assert_string_equal(results->training[0].hash, experiment->hash);
     assert_string_equal(experiment->profile_evidence, "");
@@ -984,22 +943,20 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_memory_equal(&results->training[0].measures, &measures, sizeof measures);
     assert_true(fabs(measures.jct_s_mean / 3600 - 4.623) < 0.0005);
     OWNED(arena_home_free)
-    struct run_record *record = run_record_load(path, experiment->hash, true, &error);
-    assert_non_null(record);
+    struct run_record *record = must(run_record_load(path, experiment->hash, true, hear()));
     check_record(record);
     assert_int_equal(record->lease_count, measures.leases);
     FILE *sink = fopen("/dev/null", "w");
     struct chart chart = {.arena = arena_create()};
-    assert_true(training_explain(&results->runs[0], record, 99, true, NULL, sink, &error));
-    assert_true(training_chart(&results->runs[0], record, 40, &chart, &error));
+    assert_true(training_explain(&results->runs[0], record, 99, true, NULL, sink, hear()));
+    assert_true(training_chart(&results->runs[0], record, 40, &chart, hear()));
     /* Its wait, its iterations alone, and each of its nine leases twice: with the others and in a
      * row. */
     assert_int_equal(chart.row_count, 1 + 9);
     assert_int_equal(chart.span_count, 2 + 2 * 9);
     assert_string_equal(chart.rows[9], "on GPU 21");
     assert_true(fabs(chart.spans[chart.span_count - 1].until - 5285.0 / 3600) < 1e-9);
-    assert_false(training_chart(&results->runs[0], record, 100, &chart, &error));
-    assert_int_equal(error.kind, ERROR_INPUT);
+    assert_bad_input(training_chart(&results->runs[0], record, 100, &chart, hear()), "");
     arena_destroy(chart.arena);
     (void)fclose(sink);
     unlink(path);
@@ -1080,12 +1037,11 @@ CASE(broken_rules_end_the_run_and_are_named)
         {NOTHING, .message = "rule progress: 1 trainings wait, nothing runs"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         bad = cases[c];
-        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, &error));
-        if (error.kind != ERROR_RUN || strstr(error.message, bad.message) == NULL ||
-            strstr(error.message, "policy breaking, seed 1") == NULL)
-            fail_msg("case %zu: %s", c, error.message);
+        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, hear()));
+        if (heard.kind != ERROR_RUN || strstr(heard.message, bad.message) == NULL ||
+            strstr(heard.message, "policy breaking, seed 1") == NULL)
+            fail_msg("case %zu: %s", c, heard.message);
     }
 }
 
@@ -1093,9 +1049,7 @@ CASE(broken_rules_end_the_run_and_are_named)
 
 CASE(bad_input_names_file_and_key)
 {
-    static const struct {
-        const char *trace, *rules, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"0,a,0,35,9\n", "", "needs a gang of 9 GPUs, and the cluster has 8"},
         {"0,c,0,35,1\n", "", "\"c\" is not in \"training.models\""},
         {"0,a,0,-35,1\n", "", ":1"},
@@ -1109,21 +1063,18 @@ CASE(bad_input_names_file_and_key)
         {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
-        struct experiment *experiment = experiment_parse(
-            world(cases[c].trace, 2, 4, cases[c].rules), "world.json", ".", NULL, 0, &error);
-        if (experiment != NULL || error.kind != ERROR_INPUT ||
-            strstr(error.message, cases[c].message) == NULL)
-            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : error.message);
+        struct experiment *experiment = experiment_parse(world(cases[c].key, 2, 4, cases[c].text),
+                                                         "world.json", ".", NULL, 0, hear());
+        if (experiment != NULL || heard.kind != ERROR_INPUT ||
+            strstr(heard.message, cases[c].words) == NULL)
+            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : heard.message);
     }
 }
 
 /* Input that only the run shows to be wrong, and a class that no model has. */
 CASE(what_could_never_run_is_refused_with_its_id)
 {
-    static const struct {
-        const char *rest, *message;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 3}",
          "training 8: an iteration of 4 s never ends in a lease of 3 s"},
         {"'progress': 'whole'}, 'policy': {'name': 'synergy', 'params': {'round_s': 4}", NULL},
@@ -1137,21 +1088,17 @@ CASE(what_could_never_run_is_refused_with_its_id)
          "policy.params.accumulate: is \"on\", and no model of the trainings has \"sub_batches\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
-        struct error error = {0};
         trace_is("7,a,0,5,1\n8,a,0,5,2\n");
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{'model': 'V100', "
             "'sharing': 'mps', 'units': 100, 'memory_mb': 16384, 'count': 2}]}]}, 'training': "
             "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
             "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
-            trace_path, cases[c].rest);
-        const bool good = train(json, NULL, NULL, &error);
-        if (good != (cases[c].message == NULL) ||
-            (!good &&
-             (error.kind != ERROR_INPUT || strstr(error.message, cases[c].message) == NULL)))
-            fail_msg("case %zu: %s", c, error.message);
+            trace_path, cases[c].text);
+        const bool good = train(json, NULL, NULL, hear());
+        if (good != (cases[c].words == NULL) ||
+            (!good && (heard.kind != ERROR_INPUT || strstr(heard.message, cases[c].words) == NULL)))
+            fail_msg("case %zu: %s", c, heard.message);
     }
 }
 
@@ -1175,17 +1122,15 @@ CASE(notices_count_guessed_pairs_and_name_another_gpu)
         {all, "'model': 'A100', 'speed': 2", NULL, NOTICE_OTHER_GPU},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char json[2048];
         trace_is("0,a,0,5,1\n1,b,0,5,1\n");
-        (void)snprintf(
-            json, sizeof json,
+        char *json = formatted(
             "{'cluster': {'invokers': [{'vcpus': 8, 'memory_mb': 65536, 'gpus': [{%s, 'sharing': "
             "'mps', 'units': 100, 'memory_mb': 16384}]}]}, 'training': {'models': {'name': 'm', "
             "'models': {'a': {'iteration_s': 1}, 'b': {'iteration_s': 1}, 'c': {}}%s}, 'arrivals': "
             "{'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
             cases[c].gpu, cases[c].models, trace_path);
         train_well(json, &together, NULL);
-        const struct notice *told = notices_find(&notices, cases[c].kind);
+        const struct notice *told = notices_find(&result.notices, cases[c].kind);
         assert_int_equal(told != NULL, cases[c].notice != NULL);
         assert_contains(told != NULL ? told->text : "", told != NULL ? cases[c].notice : "");
     }
@@ -1196,31 +1141,28 @@ CASE(a_class_without_models_is_refused)
     char json[] = "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
                   "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
                   "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
-    struct error error = {0};
-    assert_null(experiment_parse(json_requote(json), "world.json", ".", NULL, 0, &error));
-    assert_input_error(
-        &error,
+    assert_bad_input(
+        experiment_parse(json_requote(json), "world.json", ".", NULL, 0, hear()),
         "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\"");
 }
 
 CASE(a_policy_that_does_not_serve_trainings_is_refused)
 {
     const struct override esg = {"policy.name", "edf"};
-    struct error error = {0};
     struct experiment *experiment =
-        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, &error);
+        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, hear());
     double *values = NULL;
     assert_non_null(experiment);
-    assert_null(policy_resolve(experiment, &values, &error));
-    assert_input_error(&error, "policy \"edf\" serves requests only");
-    assert_contains(error.message, "synergy");
+    assert_bad_input(policy_resolve(experiment, &values, hear()),
+                     "policy \"edf\" serves requests only");
+    assert_contains(heard.message, "synergy");
     experiment_free(experiment);
 
     const struct override synergy = {"policy.name", "synergy"};
-    experiment = experiment_load("workloads/experiments/strict-light.json", &synergy, 1, &error);
-    assert_non_null(experiment);
-    assert_null(policy_resolve(experiment, &values, &error));
-    assert_contains(error.message, "policy \"synergy\" serves trainings only");
+    experiment =
+        must(experiment_load("workloads/experiments/strict-light.json", &synergy, 1, hear()));
+    assert_bad_input(policy_resolve(experiment, &values, hear()),
+                     "policy \"synergy\" serves trainings only");
     experiment_free(experiment);
 }
 

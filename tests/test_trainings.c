@@ -12,8 +12,7 @@ static struct training_models *models_of(const char *text, struct error *error)
     STRING *json = strdup(text);
     if (strchr(json, '"') == NULL) /* not the text of a file */
         json_requote(json);
-    JSON *root = json_parse(json, "models.json", error);
-    assert_non_null(root);
+    JSON *root = must(json_parse(json, "models.json", error));
     const struct json_value value = json_root("models.json", root);
     struct training_models *models = training_models_load(&value, error);
     return models;
@@ -53,11 +52,9 @@ CASE(every_shipped_trace_is_read_whole)
         {"traces/trainings/openb_default.csv.gz", "openb", 8152, 0, 7433, 12901761 * SIM_S},
     };
     for (size_t t = 0; t < sizeof traces / sizeof traces[0]; t++) {
-        struct error error = {0};
         uint64_t gpus = 0;
-        TRAININGS *trace = training_trace_read(traces[t].path, traces[t].format, &error);
-        assert_string_equal(error.message, "");
-        assert_non_null(trace);
+        TRAININGS *trace = must(training_trace_read(traces[t].path, traces[t].format, hear()));
+        assert_string_equal(heard.message, "");
         assert_string_equal(training_trace_recognise(traces[t].path), traces[t].format);
         assert_int_equal(trace->count, traces[t].rows);
         assert_int_equal(trace->models.count, traces[t].models);
@@ -78,9 +75,7 @@ CASE(every_shipped_trace_is_read_whole)
 
 CASE(a_bad_line_is_named_with_its_number)
 {
-    static const struct {
-        const char *format, *text, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"synergy", "0,a,5,10,1\n1,a,4,10,1\n", ":2: arrival 4 s is before the previous one, 5 s"},
         {"synergy", "0,a,5,-10,1\n", ":1: iterations '-10' is not a whole number"},
         {"synergy", "0,a,5,0,1\n", ":1: iterations is 0"},
@@ -120,41 +115,35 @@ CASE(a_bad_line_is_named_with_its_number)
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct error error = {0};
-        assert_null(trace_of(cases[c].text, cases[c].format, &error));
-        assert_input_error(&error, cases[c].message);
+        assert_bad_input(trace_of(cases[c].text, cases[c].key, hear()), cases[c].words);
     }
 }
 
 CASE(each_layout_gives_its_fields)
 {
-    struct error error = {0};
-    struct training_trace *trace = trace_of("7,a,0.002,10,4\n", "synergy", &error);
-    assert_non_null(trace);
+    struct training_trace *trace = must(trace_of("7,a,0.002,10,4\n", "synergy", hear()));
     assert_int_equal(trace->rows[0].id, 7);
     assert_int_equal(trace->rows[0].arrival, 2000000);
     assert_int_equal(trace->rows[0].iterations, 10);
     assert_int_equal(trace->rows[0].gpus, 4);
     training_trace_free(trace);
-    trace = trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
-                     "490,3,2,46122000,9,dqn\n",
-                     "muri", &error);
-    assert_non_null(trace);
+    trace = must(trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
+                          "490,3,2,46122000,9,dqn\n",
+                          "muri", hear()));
     assert_true(trace->rows[0].iteration_ms == 490);
     assert_int_equal(trace->rows[0].arrival, 46122 * SIM_S);
     assert_string_equal(trace->models.names[trace->rows[0].model], "dqn");
     training_trace_free(trace);
-    trace = trace_of("timestamp,duration,num_gpus,gpu_time,cluster\n"
-                     "2017-10-09 07:01:55,66.0,1,66.0,b\n2017-10-08 07:01:55,2.5,3,66.0,a\n",
-                     "philly", &error);
-    assert_non_null(trace);
+    trace = must(trace_of("timestamp,duration,num_gpus,gpu_time,cluster\n"
+                          "2017-10-09 07:01:55,66.0,1,66.0,b\n2017-10-08 07:01:55,2.5,3,66.0,a\n",
+                          "philly", hear()));
     assert_int_equal(trace->rows[0].arrival, 0);
     assert_true(trace->rows[0].duration_s == 2.5);
     assert_int_equal(trace->rows[1].arrival, 86400 * SIM_S);
     assert_int_equal(trace->rows[1].model, TRAINING_NO_MODEL);
-    assert_false(training_trace_keep(trace, "f.csv", "c", &error));
-    assert_contains(error.message, "f.csv: has no training of the cluster \"c\"");
-    assert_true(training_trace_keep(trace, "f.csv", "b", &error));
+    assert_bad_input(training_trace_keep(trace, "f.csv", "c", hear()),
+                     "f.csv: has no training of the cluster \"c\"");
+    assert_true(training_trace_keep(trace, "f.csv", "b", hear()));
     assert_int_equal(trace->count, 1);
     assert_int_equal(trace->rows[0].id, 0);
     assert_int_equal(trace->rows[0].arrival, 0);
@@ -165,11 +154,10 @@ CASE(each_layout_gives_its_fields)
 /* Counted by awk. */
 CASE(a_virtual_cluster_of_philly_is_taken_alone)
 {
-    struct error error = {0};
-    TRAININGS *trace = training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", &error);
-    assert_non_null(trace);
+    TRAININGS *trace =
+        must(training_trace_read("traces/trainings/sia_philly.csv.gz", "philly", hear()));
     assert_int_equal(trace->clusters.count, 15);
-    assert_true(training_trace_keep(trace, "f", "6c71a0", &error));
+    assert_true(training_trace_keep(trace, "f", "6c71a0", hear()));
     assert_int_equal(trace->count, 9953);
     assert_int_equal(trace->rows[9952].arrival, 7742842 * SIM_S);
 }
@@ -183,13 +171,12 @@ CASE(a_virtual_cluster_of_philly_is_taken_alone)
 /* A delete ends all running instances of its service; what no line deletes does not end. */
 CASE(instances_have_their_times_and_shares)
 {
-    struct error error = {0};
     TRAININGS *trace =
         trace_of(DILU("58", "start", "a", DILU_A) DILU("58", "start", "b", DILU_B)
                      DILU("59", "start", "b", DILU_B) DILU("59", "delete", "b", DILU_B)
                          DILU("59", "start", "b", DILU_B),
-                 "dilu", &error);
-    assert_string_equal(error.message, "");
+                 "dilu", hear());
+    assert_string_equal(heard.message, "");
     assert_int_equal(trace->count, 4);
     assert_int_equal(trace->models.count, 2);
     const struct training_row *rows = trace->rows;
@@ -213,9 +200,7 @@ CASE(instances_have_their_times_and_shares)
 
 CASE(instances_do_not_slow_one_another)
 {
-    struct error error = {0};
-    MODELS *models = training_models_of_instances(&error);
-    assert_non_null(models);
+    MODELS *models = must(training_models_of_instances(hear()));
     assert_int_equal(models->count, INSTANCE_TYPES);
     for (uint32_t type = 0; type < INSTANCE_TYPES; type++) {
         assert_string_equal(models->models[type].name, instance_type_names[type]);
@@ -227,12 +212,10 @@ CASE(instances_do_not_slow_one_another)
 
 CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 {
-    struct error error = {0};
-    MODELS *models = models_of(
+    MODELS *models = must(models_of(
         "{" AXES "'models':{'a':{'class':'speech','iteration_s':[0.5,0.25],'throughput':[[1,2],[3,"
         "4],[5,6]]},'b':{'restart_s':9}},'pairs':{'a':{'b':[1.5,2],'a':null}}}",
-        &error);
-    assert_good(models, &error);
+        hear()));
     static const double cells[][3] = {{0, 0, 1},    {1, 59.9, 1}, {2.9, 60, 2}, {3, 20, 3},
                                       {5.9, 99, 4}, {6, 59, 5},   {99, 99, 6}};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
@@ -253,11 +236,9 @@ CASE(queries_take_the_next_lower_cell_and_the_next_larger_gang)
 /* The same matrix relative to another cell: all speeds are relative to the base. */
 CASE(speeds_are_relative_to_the_base)
 {
-    struct error error = {0};
-    MODELS *models = models_of("{" AXES "'base':{'vcpus':5,'memory_gb':20},'models':{'a':{'"
-                               "throughput':[[1,2],[4,6],[5,6]]},'b':{}}}",
-                               &error);
-    assert_good(models, &error);
+    MODELS *models = must(models_of("{" AXES "'base':{'vcpus':5,'memory_gb':20},'models':{'a':{'"
+                                    "throughput':[[1,2],[4,6],[5,6]]},'b':{}}}",
+                                    hear()));
     assert_true(training_throughput(models, 0, 5, 20) == 1);
     assert_true(training_throughput(models, 0, 1, 20) == 0.25);
     assert_true(training_throughput(models, 0, 9, 99) == 1.5);
@@ -275,13 +256,10 @@ CASE(pairs_without_a_measurement_take_the_default)
                  {"{'default':'none'}", 1, 4},
                  {"{'a':{'a':1,'b':1},'b':{'a':1,'b':null}}", 1, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char text[256];
-        struct error error = {0};
         size_t pairs = 0;
-        (void)snprintf(text, sizeof text, "{'name':'m','models':{'a':{},'b':{},'c':{}},'pairs':%s}",
-                       cases[c].pairs);
-        MODELS *models = models_of(text, &error);
-        assert_good(models, &error);
+        char *text =
+            formatted("{'name':'m','models':{'a':{},'b':{},'c':{}},'pairs':%s}", cases[c].pairs);
+        MODELS *models = must(models_of(text, hear()));
         assert_int_equal(training_pairs_missing(models, &pairs), 0);
         assert_int_equal(pairs, 0);
         models->models[0].used = models->models[1].used = true;
@@ -296,23 +274,19 @@ CASE(the_excess_of_pairs_is_scaled)
 {
     static const double scaled[][3] = {{1, 2.25, 1.25}, {0, 1, 1}, {0.5, 1.625, 1.125}};
     for (size_t c = 0; c < sizeof scaled / sizeof *scaled; c++) {
-        char text[256];
-        struct error error = {0};
-        (void)snprintf(text, sizeof text,
-                       "{'name':'m','models':{'a':{},'b':{}},'pairs':{'a':{'a':2.25,'b':null},"
-                       "'excess':%g,'default':1.25}}",
-                       scaled[c][0]);
-        MODELS *models = models_of(text, &error);
-        assert_good(models, &error);
+        char *text =
+            formatted("{'name':'m','models':{'a':{},'b':{}},'pairs':{'a':{'a':2.25,'b':null},"
+                      "'excess':%g,'default':1.25}}",
+                      scaled[c][0]);
+        MODELS *models = must(models_of(text, hear()));
         assert_true(training_pair(models, 0, 0, 1, NULL) == scaled[c][1]);
         assert_true(training_pair(models, 1, 0, 1, NULL) == scaled[c][2]);
         assert_true(isinf(training_pair(models, 0, 1, 1, NULL)));
     }
-    struct error error = {0};
-    MODELS *all = models_of("{'name':'m','models':{'a':{},'b':{}},'pairs':{'default':'effects','a':"
-                            "{'a':3,'b':3},'b':{'a':3},'excess':0.5}}",
-                            &error);
-    assert_good(all, &error);
+    MODELS *all =
+        must(models_of("{'name':'m','models':{'a':{},'b':{}},'pairs':{'default':'effects','a':"
+                       "{'a':3,'b':3},'b':{'a':3},'excess':0.5}}",
+                       hear()));
     assert_true(fabs(training_pair(all, 1, 1, 1, NULL) - 2) < 1e-9); /* all listed are 2 now */
 }
 
@@ -320,12 +294,10 @@ CASE(the_excess_of_pairs_is_scaled)
  * `fill`; NULL: their mean. Returns the mean |slowdown / measured - 1|. */
 static double left_out_error(const char *fill, size_t *count)
 {
-    struct error error = {0};
-    MODELS *whole = training_models_read("workloads/models/gavel-v100.json", &error);
-    STRING *text = json_read_text("workloads/models/gavel-v100.json", NULL, &error);
+    MODELS *whole = must(training_models_read("workloads/models/gavel-v100.json", hear()));
+    STRING *text = json_read_text("workloads/models/gavel-v100.json", NULL, hear());
     double sum = 0, mean = 0;
     size_t known = 0;
-    assert_non_null(whole);
     assert_non_null(text);
     const uint32_t n = (uint32_t)whole->count;
     for (uint32_t a = 0; a < n; a++)
@@ -343,8 +315,7 @@ static double left_out_error(const char *fill, size_t *count)
                         whole->models[b].name);
         (void)cJSON_AddStringToObject(pairs, "default", fill != NULL ? fill : "none");
         STRING *changed = cJSON_PrintUnformatted(root);
-        MODELS *models = models_of(changed, &error);
-        assert_non_null(models);
+        MODELS *models = must(models_of(changed, hear()));
         for (uint32_t a = 0; a < n; a++)
             for (uint32_t b = 0; b < n; b++) {
                 bool measured = true;
@@ -380,12 +351,10 @@ CASE(effects_say_more_of_a_pair_left_out_than_one_or_the_mean)
  * penalty pulls it to the mean. */
 CASE(effects_are_between_the_sum_and_the_mean)
 {
-    struct error error = {0};
-    MODELS *models =
+    MODELS *models = must(
         models_of("{'name':'m','models':{'a':{},'b':{}},'pairs':{'default':'effects','a':{'a':1."
                   "1111111111111112,'b':1.25},'b':{'a':1.4285714285714286}}}",
-                  &error);
-    assert_non_null(models);
+                  hear()));
     const double derived = 1 / training_pair(models, 1, 1, 1, NULL);
     assert_true(derived >= 0.7 && derived < 0.8);
     assert_true(training_pair(models, 0, 1, 1, NULL) == 1.25);
@@ -397,17 +366,15 @@ CASE(sub_batches_follow_gavels_measurements)
     static const char *const stands[][2] = {
         {"vgg16", "ResNet-50"},  {"vgg19", "ResNet-50"},    {"bert", "Transformer"},
         {"gpt2", "Transformer"}, {"resnet18", "ResNet-18"}, {"shufflenet_v2_x1_0", "ResNet-18"}};
-    struct error error = {0};
-    MODELS *models = training_models_read("workloads/models/muri-v100-sub-batches.json", &error);
-    MODELS *gavel = training_models_read("workloads/models/gavel-v100.json", &error);
-    assert_good(models, &error);
-    assert_good(gavel, &error);
+    MODELS *models = training_models_read("workloads/models/muri-v100-sub-batches.json", hear());
+    MODELS *gavel = training_models_read("workloads/models/gavel-v100.json", hear());
+    assert_good(models);
+    assert_good(gavel);
     for (size_t m = 0; m < sizeof stands / sizeof *stands; m++) {
         const int32_t model = training_models_find(models, stands[m][0]);
         double sums[4] = {0}; /* x, y, x², xy */
         for (double x = 16; x <= 128; x *= 2) {
-            char name[64];
-            snprintf(name, sizeof name, "%s (batch size %.0f)", stands[m][1], x);
+            char *name = formatted("%s (batch size %.0f)", stands[m][1], x);
             const double y = gavel->models[training_models_find(gavel, name)].iteration_s[0];
             sums[0] += x;
             sums[1] += y;
@@ -479,9 +446,7 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
         {"{'name':'m'}", "models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct error error = {0};
-        assert_null(models_of(cases[c][0], &error));
-        assert_contains(error.message, cases[c][1]);
+        assert_bad_input(models_of(cases[c][0], hear()), cases[c][1]);
     }
 }
 
@@ -496,15 +461,12 @@ CASE(the_shipped_models_cover_the_shipped_traces)
         {"workloads/models/synergy-v100.json", "traces/trainings/sia_philly.csv.gz", "philly"},
     };
     for (size_t p = 0; p < 4; p++) {
-        struct error error = {0};
         const struct training_draw draw = {0};
-        MODELS *models = training_models_read(pairs[p][0], &error);
-        TRAININGS *trace = training_trace_read(pairs[p][1], pairs[p][2], &error);
-        assert_non_null(models);
-        assert_non_null(trace);
+        MODELS *models = must(training_models_read(pairs[p][0], hear()));
+        TRAININGS *trace = must(training_trace_read(pairs[p][1], pairs[p][2], hear()));
         struct training_spec *specs =
-            trainings_from_trace(trace, pairs[p][1], models, &draw, 1, &error);
-        assert_string_equal(error.message, "");
+            trainings_from_trace(trace, pairs[p][1], models, &draw, 1, hear());
+        assert_string_equal(heard.message, "");
         assert_non_null(specs);
         for (size_t i = 0; i < trace->count; i++) {
             assert_true(specs[i].model < models->count && specs[i].iterations > 0);
@@ -520,17 +482,16 @@ CASE(the_shipped_models_cover_the_shipped_traces)
 
 CASE(a_model_that_is_not_in_the_table_is_refused)
 {
-    struct error error = {0};
     const struct training_draw draw = {0};
-    MODELS *models = models_of("{'name':'m','models':{'alexnet':{}}}", &error);
-    struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", &error);
-    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_string_equal(error.message, "t.csv: the model \"alexne\" is not in \"training.models\", "
+    MODELS *models = models_of("{'name':'m','models':{'alexnet':{}}}", hear());
+    struct training_trace *trace = trace_of("0,alexne,5,10,1\n", "synergy", hear());
+    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, hear()));
+    assert_string_equal(heard.message, "t.csv: the model \"alexne\" is not in \"training.models\", "
                                        "which are \"m\"; did you mean \"alexnet\"?");
     training_trace_free(trace);
-    trace = trace_of("8,alexnet,5,10,1\n", "synergy", &error);
-    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_contains(error.message, "t.csv: training 8 is a \"alexnet\", which has no");
+    trace = trace_of("8,alexnet,5,10,1\n", "synergy", hear());
+    assert_bad_input(trainings_from_trace(trace, "t.csv", models, &draw, 1, hear()),
+                     "t.csv: training 8 is a \"alexnet\", which has no");
     training_trace_free(trace);
 }
 
@@ -544,31 +505,26 @@ CASE(only_the_models_file_multiplies_the_times_of_a_trace)
     };
     static const double expected_s[] = {490 * 1.015 / 1000, 0.49};
     for (int f = 0; f < 2; f++) {
-        struct error error = {0};
         const struct training_draw draw = {0};
-        MODELS *models = models_of(files[f], &error);
+        MODELS *models = models_of(files[f], hear());
         TRAININGS *trace =
             trace_of("iteration_time,job_id,num_gpu,submit_time,iterations,model_name\n"
                      "490,3,2,46122000,9,dqn\n",
-                     "muri", &error);
+                     "muri", hear());
         assert_non_null(models);
         struct training_spec *specs =
-            trainings_from_trace(trace, "t.csv", models, &draw, 1, &error);
-        assert_non_null(specs);
+            must(trainings_from_trace(trace, "t.csv", models, &draw, 1, hear()));
         assert_true(specs[0].iteration_s == expected_s[f]);
     }
 }
 
 CASE(an_arrival_after_the_clocks_end_names_the_trace)
 {
-    struct error error = {0};
     const struct training_draw draw = {0};
-    MODELS *models = models_of("{'name':'m','models':{'a':{'iteration_s':1}}}", &error);
-    TRAININGS *trace = trace_of("7,a,1000000000,10,1\n", "synergy", &error);
-    assert_non_null(trace);
-    assert_null(trainings_from_trace(trace, "t.csv", models, &draw, 1, &error));
-    assert_contains(error.message, "t.csv: training 7 arrives at 1e+09 s");
-    assert_int_equal(error.kind, ERROR_INPUT);
+    MODELS *models = models_of("{'name':'m','models':{'a':{'iteration_s':1}}}", hear());
+    TRAININGS *trace = must(trace_of("7,a,1000000000,10,1\n", "synergy", hear()));
+    assert_bad_input(trainings_from_trace(trace, "t.csv", models, &draw, 1, hear()),
+                     "t.csv: training 7 arrives at 1e+09 s");
 }
 
 /* ---- Drawn sets ------------------------------------------------------------------------------ */
@@ -577,16 +533,13 @@ CASE(an_arrival_after_the_clocks_end_names_the_trace)
 CASE(a_drawn_set_follows_its_law)
 {
     enum { COUNT = 40000 };
-    struct error error = {0};
-    MODELS *models = training_models_read("workloads/models/synergy-v100.json", &error);
-    assert_non_null(models);
+    MODELS *models = must(training_models_read("workloads/models/synergy-v100.json", hear()));
     const struct training_draw draw = {.split = {20, 70, 10},
                                        .per_hour = 9,
                                        .count = COUNT,
                                        .ranges = {{0.8, 1.5, 3}, {0.2, 3, 4}},
                                        .range_count = 2};
-    struct training_spec *specs = trainings_draw(&draw, models, 7, &error);
-    assert_non_null(specs);
+    struct training_spec *specs = must(trainings_draw(&draw, models, 7, hear()));
     double kinds[TRAINING_CLASSES] = {0};
     double gangs[9] = {0};
     double long_ones = 0;

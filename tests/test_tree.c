@@ -18,23 +18,19 @@ KEEPER(take_decision, decision_row, decisions, decision_count)
 /* Runs the shipped experiment under the policy, and takes both records of its decisions. */
 static void record_run(const char *named, const char *seed)
 {
-    struct error error = {0};
     const struct override overrides[] = {{"policy", named},
                                          {"seed", seed},
                                          {"requests", "300"},
                                          {"warmup_requests", "0"},
                                          {"record", "choices"}};
-    EXPERIMENT *experiment = experiment_load("workloads/experiments/strict-light.json", overrides,
-                                             sizeof overrides / sizeof overrides[0], &error);
-    assert_good(experiment != NULL, &error);
+    EXPERIMENT *experiment =
+        must(experiment_load("workloads/experiments/strict-light.json", overrides,
+                             sizeof overrides / sizeof overrides[0], hear()));
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
-    assert_good(policy != NULL, &error);
+    const struct policy *policy = must(policy_resolve(experiment, &values, hear()));
     const struct recorder recorder = {.choice = take_choice, .decision = take_decision};
-    RESULT result;
     choice_count = decision_count = 0;
-    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, &result, &error),
-                &error);
+    assert_good(simulation_run(experiment, policy, values, &recorder, NULL, anew(), hear()));
 }
 
 /* Every batch of the record of decisions is the choice of one queue, in the same order, with the
@@ -84,8 +80,7 @@ CASE(a_shadow_of_the_policy_itself_chooses_as_it_does)
 {
     record_run("{\"name\":\"esg\"}", "4");
     const size_t count = choice_count, decided = decision_count;
-    OWNED(free) struct choice_row *own = malloc(count * sizeof *own);
-    assert_non_null(own);
+    OWNED(free) struct choice_row *own = must(malloc(count * sizeof *own));
     memcpy(own, choices, count * sizeof *own);
     record_run("{\"name\":\"esg\",\"shadow\":\"esg\"}", "4");
     assert_int_equal(decision_count, decided);
@@ -115,24 +110,18 @@ CASE(a_shadow_is_asked_and_not_obeyed)
 
 CASE(a_shadow_that_cannot_be_asked_is_refused)
 {
-    static const struct {
-        const char *policy, *record, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"{\"name\":\"fifo\",\"shadow\":\"headway\"}", "choices",
          "policy.shadow: policy \"headway\" keeps"},
         {"{\"name\":\"fifo\",\"shadow\":\"esq\"}", "choices",
          "policy.shadow: unknown policy \"esq\""},
         {"{\"name\":\"fifo\",\"shadow\":\"esg\"}", "all", "set \"record\" to \"choices\""}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
-        const struct override overrides[] = {{"policy", cases[c].policy},
-                                             {"record", cases[c].record}};
+        const struct override overrides[] = {{"policy", cases[c].key}, {"record", cases[c].text}};
         EXPERIMENT *experiment =
-            experiment_load("workloads/experiments/strict-light.json", overrides, 2, &error);
-        assert_good(experiment != NULL, &error);
+            must(experiment_load("workloads/experiments/strict-light.json", overrides, 2, hear()));
         double *values = NULL;
-        assert_null(policy_resolve(experiment, &values, &error));
-        assert_input_error(&error, cases[c].message);
+        assert_bad_input(policy_resolve(experiment, &values, hear()), cases[c].words);
     }
 }
 
@@ -296,18 +285,15 @@ static const char good_tree[] = "# a comment\n"
 static bool load_text(const char *text, struct arena *arena, struct trees *trees,
                       struct error *error)
 {
-    struct error fault = {0};
     char path[] = "/tmp/esgsim-tree-XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, &fault);
-    assert_good(experiment != NULL, &fault);
+        must(experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear()));
     const bool good = trees_load(arena, path, &experiment->workload, trees, error);
     if (good) {
-        char *written = NULL;
         MEMORY_STREAM(out, written);
         trees_write(out, trees);
         fclose(out);
@@ -325,28 +311,22 @@ CASE(a_tree_serves_a_world_without_its_functions)
                                          {"policy.file", "../trees/esg.txt"},
                                          {"requests", "300"},
                                          {"warmup_requests", "0"}};
-    struct error error = {0};
     double *values = NULL;
-    RESULT result = {0};
-    EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, &error);
-    assert_good(experiment != NULL, &error);
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    EXPERIMENT *experiment = must(
+        experiment_load("workloads/experiments/v100-detect-twitter.json", overrides, 4, hear()));
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     assert_good(policy != NULL &&
-                    simulation_run(experiment, policy, values, NULL, NULL, &result, &error),
-                &error);
-    const struct notice *notice = notices_find(&result.notices, NOTICE_REMARK);
-    assert_non_null(notice);
+                simulation_run(experiment, policy, values, NULL, NULL, anew(), hear()));
+    const struct notice *notice = must(notices_find(&result.notices, NOTICE_REMARK));
     assert_non_null(strstr(notice->text, "are false: super-resolution"));
     assert_int_equal(result.overall.requests, 300);
 }
 
 CASE(a_tree_is_written_as_it_was_read)
 {
-    struct error error = {0};
     struct arena *arena = arena_create();
     struct trees trees = {0};
-    assert_good(load_text(good_tree, arena, &trees, &error), &error);
+    assert_good(load_text(good_tree, arena, &trees, hear()));
     int64_t values[TREE_FEATURE_COUNT] = {[TREE_slack] = -12};
     assert_int_equal(tree_leaf(trees.queue, values)->chosen, 3);
     values[TREE_slack] = -11;
@@ -357,9 +337,7 @@ CASE(a_tree_is_written_as_it_was_read)
 
 CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
 {
-    static const struct {
-        const char *from, *to, *message;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"slack <= -12", "slak <= -12", ":3: a feature is wanted"},
         {"slack <= -12", "slack < -12", ":3: \"if FEATURE <= NUMBER\""},
         {"slack <= -12", "slack <= 1x", ":3: \"if FEATURE <= NUMBER\""},
@@ -381,26 +359,20 @@ CASE(a_tree_that_was_edited_wrongly_is_refused_with_its_line)
         {good_tree, "", "is empty"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct error error = {0};
         struct trees trees;
         struct arena *arena = arena_create();
-        char text[1024];
-        const char *at = strstr(good_tree, cases[c].from);
-        assert_non_null(at);
-        (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].to,
-                       at + strlen(cases[c].from));
-        assert_false(load_text(text, arena, &trees, &error));
-        assert_input_error(&error, cases[c].message);
+        const char *at = must(strstr(good_tree, cases[c].key));
+        char *text = formatted("%.*s%s%s", (int)(at - good_tree), good_tree, cases[c].text,
+                               at + strlen(cases[c].key));
+        assert_bad_input(load_text(text, arena, &trees, hear()), cases[c].words);
         arena_destroy(arena);
     }
 }
 
 CASE(an_action_is_the_configuration_that_it_came_from)
 {
-    struct error error = {0};
     EXPERIMENT *experiment =
-        experiment_load("workloads/experiments/strict-light.json", NULL, 0, &error);
-    assert_good(experiment != NULL, &error);
+        must(experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear()));
     struct arena *arena = arena_create();
     const struct workload *workload = &experiment->workload;
     const struct tree_actions *actions = tree_actions_create(arena, workload);

@@ -22,9 +22,6 @@
            service_ms, turnaround_ms, arrivals, rest)
 #define LONG "'requests':18000,'warmup_requests':0,'seed':3"
 
-static struct log rows;
-static struct simulation_result result;
-
 static void go(const char *json)
 {
     simulation_result_clear(&result);
@@ -67,7 +64,6 @@ CASE(a_turnaround_is_md1_of_a_longer_service_whose_answers_leave_earlier)
 /* Runs a text, which names the arrivals' file once by %s, with arrivals at the given times. */
 static void go_at(const char *format, const double *times_ms, size_t count)
 {
-    char json[WORLD_BYTES];
     char path[] = "/tmp/esgsim-turnaround-XXXXXX";
     FILE *trace = trace_begin(path);
     for (size_t i = 0; i < count; i++)
@@ -75,7 +71,7 @@ static void go_at(const char *format, const double *times_ms, size_t count)
     assert_int_equal(fclose(trace), 0);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(json, sizeof json, format, path);
+    char *json = formatted(format, path);
 #pragma GCC diagnostic pop
     go(json);
     (void)unlink(path);
@@ -104,11 +100,10 @@ CASE(a_busy_period_takes_service_and_turnaround_of_each_batch)
 CASE(the_hosts_time_is_a_longer_service)
 {
     static struct log longer;
-    char json[WORLD_BYTES] = "";
     go(GPU("12.5", "0", "'process':'poisson','rate_per_s':64", LONG));
     const double usd = result.overall.cost_usd;
     longer = rows;
-    world_add(json, "%s", GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
+    char *json = world_copy(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
     world_replace(json, "'prewarm':'none'", "'prewarm':'none','host_ms':2.5");
     go(json);
     for (size_t i = 0; i < rows.request_count; i++)
@@ -131,10 +126,9 @@ CASE(a_turnaround_is_base_and_per_item_of_the_batch)
 CASE(a_run_without_turnarounds_is_one_of_functions_without_any)
 {
     static struct log none;
-    char json[WORLD_BYTES] = "";
     go(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
     none = rows;
-    world_add(json, "%s", GPU("10", "2.5", "'process':'poisson','rate_per_s':64", LONG));
+    char *json = world_copy(GPU("10", "2.5", "'process':'poisson','rate_per_s':64", LONG));
     world_replace(json, "'prewarm':'none'", "'prewarm':'none','turnaround':false");
     go(json);
     for (size_t i = 0; i < rows.request_count; i++)
@@ -182,10 +176,9 @@ CASE(an_instance_is_busy_and_billed_for_the_turnaround)
                                          .state_bytes = sizeof(uint32_t),
                                          .decide = single_decide};
     const double usd_per_ms = (3.6 + 2 * 36.0) / 3.6e6;
-    simulation_result_clear(&result);
     run_well(GPU("10", "2.5", "'process':'uniform','low_ms':1,'high_ms':1",
                  "'warmup_requests':0,'requests':4"),
-             &single, &rows, &result);
+             &single, &rows, anew());
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[0].arrival_ns,
                          sim_from_ms(10 + 12.5 * (double)i));
@@ -219,8 +212,7 @@ CASE(every_policy_meets_turnarounds_and_ingress_and_keeps_every_invariant)
     for (size_t p = 0; policy_for_requests(p) != NULL; p++)
         for (uint64_t number = 0; number < trials(4); number++) {
             const struct policy *policy = policy_for_requests(p);
-            char json[WORLD_BYTES];
-            world_random(json, number, number % 2 == 0);
+            char *json = world_random(number, number % 2 == 0);
             world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':7");
             world_replace(json, "'prewarm':'none'", "'prewarm':'none','ingress_ms':3,'host_ms':2");
             if (number % 4 == 3)
@@ -252,17 +244,17 @@ CASE(planners_of_capacity_count_the_turnaround)
                  {"'gpulet'", 4},
                  {"'fast-gshare','params':{'quotas':'off','backlog':'off'}", 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char json[WORLD_BYTES], policy[128];
-        (void)snprintf(policy, sizeof policy, "'policy':{'name':%s}", cases[i].policy);
-        world_build(json, &(struct world){.invokers = 6,
-                                          .units = 1,
-                                          .functions = {{"f", "1", "1", "1", "[[9]]", 0, 100, 0}},
-                                          .applications = "a: a=f",
-                                          .every_ms = {cases[i].every_ms, cases[i].every_ms},
-                                          .slo_ms = 60,
-                                          .more = policy,
-                                          .requests = 6000,
-                                          .warmup_requests = 6000});
+        char *policy = formatted("'policy':{'name':%s}", cases[i].policy);
+        char *json =
+            world_build(&(struct world){.invokers = 6,
+                                        .units = 1,
+                                        .functions = {{"f", "1", "1", "1", "[[9]]", 0, 100, 0}},
+                                        .applications = "a: a=f",
+                                        .every_ms = {cases[i].every_ms, cases[i].every_ms},
+                                        .slo_ms = 60,
+                                        .more = policy,
+                                        .requests = 6000,
+                                        .warmup_requests = 6000});
         world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':4");
         go(json);
         if (result.overall.slo_hit_rate < 1)
@@ -380,8 +372,7 @@ static const struct world diamond_world = {
  * of a path of 60 ms. */
 CASE(ingress_delays_the_first_stages_and_is_transfer)
 {
-    char json[WORLD_BYTES];
-    world_build(json, &diamond_world);
+    char *json = world_build(&diamond_world);
     go(json);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 72 * SIM_MS);
@@ -414,9 +405,9 @@ static bool placed_decide(void *state, struct platform *platform)
 }
 
 /* Four invokers, f and g, and platform.initial. */
-static void placed_world(char json[WORLD_BYTES], const char *initial)
+static char *placed_world(const char *initial)
 {
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'placed','cluster':{'invokers':[{'count':4,'vcpus':2,'memory_mb':4096,"
               "'gpus':[]}]},'functions':{'functions':[{'name':'f','service':{'distribution':"
@@ -426,6 +417,7 @@ static void placed_world(char json[WORLD_BYTES], const char *initial)
               "'low_ms':500,'high_ms':500},'slo':{'ms':400},'policy':{'name':'fifo'},'platform':"
               "{'prewarm':'none','initial':%s},'requests':2,'warmup_requests':0}",
               initial);
+    return json;
 }
 
 CASE(initial_lists_place_one_container_on_each_of_the_invokers)
@@ -433,8 +425,7 @@ CASE(initial_lists_place_one_container_on_each_of_the_invokers)
     static const struct policy looks = {
         .abi = POLICY_ABI, .name = "looks", .state_bytes = sizeof(bool), .decide = placed_decide};
     static const uint32_t expected[2][4] = {{1, 0, 0, 1}, {0, 1, 0, 0}};
-    char json[WORLD_BYTES];
-    placed_world(json, "{'f':[0,3],'g':[1]}");
+    char *json = placed_world("{'f':[0,3],'g':[1]}");
     simulation_result_clear(&result);
     run_well(json, &looks, &rows, &result);
     assert_memory_equal(placed, expected, sizeof placed);
@@ -446,8 +437,7 @@ CASE(initial_lists_place_one_container_on_each_of_the_invokers)
 
 CASE(faulty_initial_lists_are_refused)
 {
-    char json[WORLD_BYTES];
-    placed_world(json, "{'f':[0,3]}");
+    char *json = placed_world("{'f':[0,3]}");
     assert_text_refused(json, "platform.initial", "{'f':[0,4]}", "platform.initial.f[1]");
     assert_text_refused(json, "platform.initial", "{'f':[-1]}", "platform.initial.f[0]");
     assert_text_refused(json, "platform.initial", "{'f':[3,0]}", "platform.initial.f");
@@ -461,19 +451,17 @@ CASE(faulty_initial_lists_are_refused)
 
 CASE(faulty_turnarounds_and_ingress_are_refused)
 {
-    char json[WORLD_BYTES];
-    placed_world(json, "{'f':[0,3]}");
+    char *json = placed_world("{'f':[0,3]}");
     assert_text_refused(json, "platform.ingress_ms", "-1", "platform.ingress_ms");
     assert_text_refused(json, "platform.ingress_ms", "'slow'", "platform.ingress_ms");
     assert_text_refused(json, "functions.functions.0.turnaround_ms", "-0.1", "turnaround_ms");
-    world_build(json, &diamond_world);
+    json = world_build(&diamond_world);
     assert_text_refused(json, "profile.functions.f.turnaround_ms", "'x'", "turnaround_ms");
 }
 
 CASE(times_of_kernels_without_a_turnaround_are_told_once)
 {
-    char json[WORLD_BYTES];
-    world_build(json, &diamond_world);
+    char *json = world_build(&diamond_world);
     go(json);
     assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     world_replace(json, "'device':'test'", "'device':'test','latency_of':'kernel'");
@@ -495,8 +483,7 @@ CASE(times_of_kernels_without_a_turnaround_are_told_once)
 /* A key at its default leaves the canonical form, and so the hash, as it was. */
 CASE(defaults_of_turnaround_and_ingress_are_not_in_the_canonical_form)
 {
-    char json[WORLD_BYTES];
-    placed_world(json, "{'f':[0,3]}");
+    char *json = placed_world("{'f':[0,3]}");
     EXPERIMENT *plain = load(json);
     EXPERIMENT *zero = load_with(json, "platform.ingress_ms", "0");
     EXPERIMENT *none = load_with(json, "functions.functions.0.turnaround_ms", "0");

@@ -54,10 +54,8 @@ static void tell(const char *json, const struct policy *policy)
                                       .batch = add_batch,
                                       .lost = add_lost,
                                       .decision = add_decision};
-    struct error error = {0};
-    RESULT result = {0};
     memset(&told, 0, sizeof told);
-    assert_good(run_recorded(json, policy, NULL, 0, &recorder, &result, &error), &error);
+    assert_good(run_recorded(json, policy, NULL, 0, &recorder, anew(), hear()));
     const sim_time_t before = told.parts[PART_frame] + told.parts[PART_ingress];
     assert_int_equal(told_total() - before, told.jobs);
 }
@@ -95,14 +93,14 @@ POLICY(greedy, .decide = greedy_decide);
 
 static const char *const rules[] = {"", ",'cold_dispatch':'wait'", ",'cold_dispatch':'late'"};
 
-static void world_greedy(char json[WORLD_BYTES], uint64_t number)
+static char *world_greedy(uint64_t number)
 {
-    char platform[400];
-    world_random(json, number, number % 2 == 0);
-    (void)snprintf(platform, sizeof platform, "'prewarm':'none'%s%s%s%s", rules[number % 3],
-                   number % 4 == 1 ? ",'failures':{'mtbf_s':4,'mttr_s':1}" : "",
-                   number % 5 < 2 ? ",'ingress_ms':3,'host_ms':2" : "",
-                   number % 7 < 3 ? ",'decision_cost':{'model':'modelled','ns_per_unit':800}" : "");
+    char *json = world_random(number, number % 2 == 0);
+    char *platform =
+        formatted("'prewarm':'none'%s%s%s%s", rules[number % 3],
+                  number % 4 == 1 ? ",'failures':{'mtbf_s':4,'mttr_s':1}" : "",
+                  number % 5 < 2 ? ",'ingress_ms':3,'host_ms':2" : "",
+                  number % 7 < 3 ? ",'decision_cost':{'model':'modelled','ns_per_unit':800}" : "");
     world_replace(json, "'prewarm':'none'", platform);
     if (number % 3 != 1)
         world_replace(json, "'bandwidth_share':0.4", "'bandwidth_share':0.4,'turnaround_ms':9");
@@ -110,6 +108,7 @@ static void world_greedy(char json[WORLD_BYTES], uint64_t number)
         world_exclusive(json);
     if (number % 5 == 4)
         world_sliced(json);
+    return json;
 }
 
 CASE(who_dispatches_whatever_fits_never_holds_back)
@@ -117,8 +116,7 @@ CASE(who_dispatches_whatever_fits_never_holds_back)
     sim_time_t all[REQUEST_PARTS] = {0};
     uint64_t lost = 0;
     for (uint64_t number = 0; number < trials(300); number++) {
-        char json[WORLD_BYTES];
-        world_greedy(json, number);
+        char *json = world_greedy(number);
         choice = (uint32_t)(number % 5);
         tell(json, &greedy);
         if (told.parts[PART_held_back] != 0)
@@ -140,9 +138,7 @@ CASE(under_any_policy_the_parts_add_up)
 {
     const struct policy *policy;
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
-        char json[WORLD_BYTES];
-        world_greedy(json, 12 * p + 1);
-        tell(json, policy);
+        tell(world_greedy(12 * p + 1), policy);
     }
 }
 
@@ -152,7 +148,7 @@ CASE(under_any_policy_the_parts_add_up)
 static void check_wait(const struct world *given, const char *units_of_f, const char *times,
                        const char *more, const double expected[REQUEST_PARTS])
 {
-    char json[WORLD_BYTES], trace[] = "/tmp/esgsim-test-XXXXXX";
+    char *json, trace[] = "/tmp/esgsim-test-XXXXXX";
     struct world world = *given;
     FILE *lines = trace_begin(trace);
     fputs(times, lines);
@@ -164,7 +160,7 @@ static void check_wait(const struct world *given, const char *units_of_f, const 
     world.slo_ms = 1000;
     world.more = "'policy':{'name':'fifo','params':{'head_of_line':'skip'}}";
     world.requests = 100;
-    world_build(json, &world);
+    json = world_build(&world);
     if (more != NULL)
         world_replace(json, "'cold_start_ms'", more);
     tell(json, NULL);

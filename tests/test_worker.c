@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "sim/backend/worker_backend.h"
-#include "sim/run/run_once.h"
 #include "tests/fixture_folder.h"
 #include "tests/fixture_replay.h"
 #include "tests/fixture_rows.h"
@@ -55,10 +54,7 @@ static struct experiment *chain(const char *key, const char *value)
 
 static struct worker *start(const char *command)
 {
-    struct error error = {0};
-    struct worker *worker = worker_start(command, PATIENT_S, -1, &error);
-    assert_good(worker, &error);
-    return worker;
+    return must(worker_start(command, PATIENT_S, -1, hear()));
 }
 
 /* Nothing that the worker started is left. */
@@ -79,15 +75,13 @@ static struct worker_backend *create(struct worker *worker, bool side_by_side, d
 static void play(const struct experiment *experiment, const struct backend *backend,
                  struct run_rows *rows, struct simulation_result *result)
 {
-    struct error error = {0};
     double *values = NULL;
-    const struct policy *policy = policy_resolve(experiment, &values, &error);
+    const struct policy *policy = policy_resolve(experiment, &values, hear());
     const struct recorder recorder = run_rows_recorder(rows);
     const struct simulation_options options = {
         .backend = backend, .recorder = &recorder, .bounds = true};
-    if (policy == NULL ||
-        !simulation_run_with(experiment, policy, values, &options, result, &error))
-        fail_msg("%s", error.message);
+    assert_good(policy != NULL);
+    assert_good(simulation_run_with(experiment, policy, values, &options, result, hear()));
 }
 
 /* Order, exclusive units, and durations that the sleeping worker cannot undercut. */
@@ -164,10 +158,9 @@ struct told {
 
 static size_t read_log(const char *path, struct told *told)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = must(fopen(path, "r"));
     size_t count = 0;
     char line[128];
-    assert_non_null(file);
     for (; count < ENOUGH && fgets(line, sizeof line, file) != NULL; count++) {
         char *at = strchr(line, ' ') + 1, *end = strchr(at, ' ');
         *end = '\0';
@@ -181,16 +174,14 @@ static size_t read_log(const char *path, struct told *told)
 
 static void open_run(struct worker_backend *backend, const struct experiment *experiment)
 {
-    struct error error = {0};
     const struct backend opened = worker_backend(backend);
-    assert_good(opened.open(opened.context, experiment, &error), &error);
+    assert_good(opened.open(opened.context, experiment, hear()));
 }
 
 CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
 {
     OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
     static struct told told[ENOUGH];
-    char path[128];
     /* Two functions at two batch sizes on four sets of one unit and six of two, or three of two
      * that lie side by side. */
     static const struct {
@@ -201,7 +192,7 @@ CASE(a_worker_is_warmed_once_with_all_and_in_a_hurry_with_all_parts)
     for (size_t c = 0; c < 3; c++) {
         bool sets[16] = {false};
         size_t parts = 0;
-        (void)snprintf(path, sizeof path, "%s/log-%zu", folder, c);
+        char *path = formatted("%s/log-%zu", folder, c);
         assert_int_equal(setenv("FAKE_LOG", path, 1), 0);
         struct worker *worker = start("sh tests/fake_worker.sh 0");
         struct worker_backend *backend = create(worker, cases[c].side_by_side, cases[c].warm_s);
@@ -275,10 +266,9 @@ static bool begin(const struct backend *backend, const struct experiment *experi
 
 static uint32_t await(const struct backend *backend, sim_time_t until)
 {
-    struct error error = {0};
     uint32_t ended;
     sim_time_t time;
-    assert_good(backend->wait(backend->context, until, &ended, &time, &error), &error);
+    assert_good(backend->wait(backend->context, until, &ended, &time, hear()));
     assert_true(ended != SIM_NONE || time == until);
     return ended;
 }
@@ -287,11 +277,8 @@ static uint32_t await(const struct backend *backend, sim_time_t until)
  * neighbours. */
 static void two_free_units(bool side_by_side, bool waits)
 {
-    char command[COMMAND];
-    struct error error = {0};
     OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
-    (void)snprintf(command, sizeof command, GATED, folder);
-    struct worker *worker = start(command);
+    struct worker *worker = start(formatted(GATED, folder));
     struct worker_backend *pool = create(worker, side_by_side, 0);
     const struct backend backend = worker_backend(pool);
     gate("f", true);
@@ -300,14 +287,14 @@ static void two_free_units(bool side_by_side, bool waits)
     gate("f", false);
     gate("g", false);
     for (uint32_t id = 0; id < 4; id++)
-        assert_true(begin(&backend, experiment, id, id % 2, 1, &error));
+        assert_true(begin(&backend, experiment, id, id % 2, 1, hear()));
     assert_int_equal(await(&backend, 1), SIM_NONE); /* a time that has passed */
-    assert_false(begin(&backend, experiment, 9, 0, 1, &error));
-    assert_contains(error.message, "wants 1 units and fewer are free");
+    assert_bad_run(begin(&backend, experiment, 9, 0, 1, hear()),
+                   "wants 1 units and fewer are free");
     gate("f", true);
     assert_int_equal(await(&backend, SIM_FOREVER) + await(&backend, SIM_FOREVER), 2);
     gate("f", false);
-    assert_true(begin(&backend, experiment, 4, 0, 2, &error));
+    assert_true(begin(&backend, experiment, 4, 0, 2, hear()));
     gate("g", true);
     assert_int_equal(await(&backend, SIM_FOREVER) + await(&backend, SIM_FOREVER), 4);
     gate("f", true);
@@ -326,9 +313,9 @@ static void two_free_units(bool side_by_side, bool waits)
     assert_int_equal(figures.together, 4);
     assert_true(waits ? figures.waited_max > 0 && figures.waited_mean == figures.waited_max
                       : figures.waited_max == 0);
-    assert_false(
-        backend.wait(backend.context, SIM_FOREVER, &(uint32_t){0}, &(sim_time_t){0}, &error));
-    assert_contains(error.message, "while no batch executes");
+    assert_bad_run(
+        backend.wait(backend.context, SIM_FOREVER, &(uint32_t){0}, &(sim_time_t){0}, hear()),
+        "while no batch executes");
     arena_home_free(pool);
     stop(worker);
 }
@@ -374,59 +361,54 @@ CASE(a_worker_that_misbehaves_is_named_and_killed)
         {"read -r _; echo; sleep 1000", "answered '', not", PATIENT_S},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct error error = {0};
         struct worker_answer answer = {.id = 1};
         uint64_t id = 0;
-        struct worker *worker = worker_start(cases[i].command, cases[i].silent_s, -1, &error);
-        assert_non_null(worker);
+        struct worker *worker = must(worker_start(cases[i].command, cases[i].silent_s, -1, hear()));
         bool good = true;
         for (int k = 0; good && k < 4; k++)
-            good = worker_run(worker, "f", 1, 1, &id, &error) &&
-                   worker_wait(worker, INT64_MAX, &answer, &error);
+            good = worker_run(worker, "f", 1, 1, &id, hear()) &&
+                   worker_wait(worker, INT64_MAX, &answer, hear());
         assert_false(good);
-        assert_int_equal(error.kind, ERROR_RUN);
-        if (strstr(error.message, cases[i].told) == NULL)
-            fail_msg("%s: told '%s', not '%s'", cases[i].command, error.message, cases[i].told);
-        assert_null(strchr(error.message, '\n'));
+        assert_int_equal(heard.kind, ERROR_RUN);
+        if (strstr(heard.message, cases[i].told) == NULL)
+            fail_msg("%s: told '%s', not '%s'", cases[i].command, heard.message, cases[i].told);
+        assert_null(strchr(heard.message, '\n'));
         assert_true(worker_has_ended(worker));
-        assert_false(worker_run(worker, "f", 1, 1, &id, &error));
-        assert_false(worker_wait(worker, 0, &answer, &error));
+        assert_false(worker_run(worker, "f", 1, 1, &id, hear()));
+        assert_false(worker_wait(worker, 0, &answer, hear()));
         stop(worker);
     }
 }
 
 CASE(an_answer_may_come_in_pieces_and_answers_together)
 {
-    struct error error = {0};
     struct worker_answer answer;
     uint64_t ids[2];
     struct worker *worker = start("read -r _ a _; read -r _ b _; printf 'done '; sleep 0.05; "
                                   "printf \"$b 0.25\\ndone $a 1e1\\n\"; read -r _");
-    assert_true(worker_run(worker, "f", 1, 1, &ids[0], &error));
-    assert_true(worker_run(worker, "f", 1, 2, &ids[1], &error));
-    assert_true(worker_wait(worker, INT64_MAX, &answer, &error));
+    assert_true(worker_run(worker, "f", 1, 1, &ids[0], hear()));
+    assert_true(worker_run(worker, "f", 1, 2, &ids[1], hear()));
+    assert_true(worker_wait(worker, INT64_MAX, &answer, hear()));
     assert_true(answer.id == ids[1] && answer.ms == 0.25);
-    assert_true(worker_wait(worker, 0, &answer, &error)); /* it is there, though the time is past */
+    assert_true(worker_wait(worker, 0, &answer, hear())); /* it is there, though the time is past */
     assert_true(answer.id == ids[0] && answer.ms == 10);
-    assert_true(worker_wait(worker, clock_ns() + SIM_MS, &answer, &error));
+    assert_true(worker_wait(worker, clock_ns() + SIM_MS, &answer, hear()));
     assert_int_equal(answer.id, 0);
-    assert_true(worker_drain(worker, &error));
+    assert_true(worker_drain(worker, hear()));
     stop(worker);
 }
 
 CASE(an_owner_that_is_to_stop_waits_no_longer)
 {
-    struct error error = {0};
     struct worker_answer answer;
     uint64_t id;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    struct worker *worker = worker_start("sleep 1000", PATIENT_S, ends[0], &error);
-    assert_non_null(worker);
-    assert_true(worker_run(worker, "f", 1, 1, &id, &error));
+    struct worker *worker = must(worker_start("sleep 1000", PATIENT_S, ends[0], hear()));
+    assert_true(worker_run(worker, "f", 1, 1, &id, hear()));
     assert_int_equal(write(ends[1], "x", 1), 1);
-    assert_false(worker_wait(worker, INT64_MAX, &answer, &error));
-    assert_string_equal(error.message, "interrupted");
+    assert_false(worker_wait(worker, INT64_MAX, &answer, hear()));
+    assert_string_equal(heard.message, "interrupted");
     stop(worker);
     (void)close(ends[0]);
     (void)close(ends[1]);
@@ -436,36 +418,29 @@ CASE(an_owner_that_is_to_stop_waits_no_longer)
 
 CASE(what_a_worker_cannot_replay_is_refused_with_the_remedy)
 {
-    static const struct {
-        const char *key, *value, *told;
-    } cases[] = {
+    static const struct refusal_of cases[] = {
         {"cluster.invokers.0.count", "2", "one invoker with one GPU"},
         {"cluster.invokers.0.gpus.0.count", "2", "one invoker with one GPU"},
         {"platform.initial", "cold", "platform.initial: \"cold\""},
         {"platform.initial", "{\"f\":4,\"g\":0}", "function g has no container"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct error error = {0};
-        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].value);
-        assert_false(worker_backend_check(experiment, &error));
-        assert_int_equal(error.kind, ERROR_INPUT);
-        if (strstr(error.message, cases[i].told) == NULL)
-            fail_msg("told: %s", error.message);
+        OWNED(experiment_free) struct experiment *experiment = chain(cases[i].key, cases[i].text);
+        assert_bad_input(worker_backend_check(experiment, hear()), "");
+        if (strstr(heard.message, cases[i].words) == NULL)
+            fail_msg("told: %s", heard.message);
     }
-    struct error error = {0};
     OWNED(experiment_free) struct experiment *experiment = chain(NULL, NULL);
-    assert_true(worker_backend_check(experiment, &error));
+    assert_true(worker_backend_check(experiment, hear()));
     experiment->workload.functions[1].configurations[0].vgpu = 0;
-    assert_false(worker_backend_check(experiment, &error));
-    assert_contains(error.message, "function g has a configuration of 0 units");
+    assert_bad_input(worker_backend_check(experiment, hear()),
+                     "function g has a configuration of 0 units");
     experiment->workload.functions[1].configurations[0].vgpu = 1;
     experiment->workload.functions[0].name = "f ";
-    assert_false(worker_backend_check(experiment, &error));
-    assert_contains(error.message, "has a space");
+    assert_bad_input(worker_backend_check(experiment, hear()), "has a space");
     experiment->workload.functions[0].name = "f";
     experiment->workload.cluster.groups[0].gpus[0].units = WORKER_BATCHES + 1;
-    assert_false(worker_backend_check(experiment, &error));
-    assert_contains(error.message, "a GPU of 9 units");
+    assert_bad_input(worker_backend_check(experiment, hear()), "a GPU of 9 units");
 }
 
 static int prepare(void **state)

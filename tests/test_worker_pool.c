@@ -162,8 +162,7 @@ CASE(each_job_is_published_and_then_collected_once_for_any_number_of_workers)
     for (size_t workers = 1; workers <= 3; workers++) {
         LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, JOBS, workers, plain_work);
-        struct error error = {0};
-        assert_true(worker_pool_run(&worker_pool, &error));
+        assert_true(worker_pool_run(&worker_pool, hear()));
         assert_ended(&log, NULL);
         assert_int_equal(log.bar.done, JOBS);
         for (size_t job = 0; job < JOBS; job++)
@@ -178,9 +177,8 @@ CASE(without_a_time_to_hold_each_job_is_published_by_itself)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, quick_work);
-    struct error error = {0};
     worker_pool.hold_ms = 0;
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_ended(&log, NULL);
     assert_int_equal(log.shared->publications, JOBS);
 }
@@ -194,8 +192,7 @@ CASE(a_worker_that_crashes_fails_its_job_and_what_it_held_is_done_again)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, faulty_work);
-    struct error error = {0};
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_ended(&log, is_faulty);
     assert_contains(log.failures[3].message, "(6)"); /* SIGABRT */
     assert_contains(log.failures[5].message, "(9)"); /* SIGKILL */
@@ -217,8 +214,7 @@ CASE(a_worker_killed_from_outside_its_work_is_told)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, endless_work);
-    struct error error = {0};
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_ended(&log, is_ten);
     assert_contains(log.failures[10].message, "(14)"); /* SIGALRM */
 }
@@ -236,15 +232,13 @@ CASE(a_readable_descriptor_stops_the_worker_pool_and_keeps_what_has_ended)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, four_work);
-    struct error error = {0};
     worker_pool.hold_ms = 0;
     log.stop_after = 4;
     assert_int_equal(pipe(log.stop), 0);
     worker_pool.stops = true;
     worker_pool.stop = log.stop[0];
-    assert_false(worker_pool_run(&worker_pool, &error));
-    assert_int_equal(error.kind, ERROR_RUN);
-    assert_memory_equal(error.message, "interrupted", strlen("interrupted"));
+    assert_bad_run(worker_pool_run(&worker_pool, hear()), "");
+    assert_memory_equal(heard.message, "interrupted", strlen("interrupted"));
     assert_int_equal(log.count, 4);
     assert_int_equal(log.shared->publications, 4);
     assert_no_children();
@@ -270,8 +264,7 @@ CASE(a_job_that_ends_its_worker_with_a_message_fails_alone)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 2, failing_work);
-    struct error error = {0};
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_ended(&log, is_failing);
     assert_string_equal(log.failures[4].message, "the words of a handler");
     assert_no_children();
@@ -281,10 +274,9 @@ CASE(a_collector_that_fails_ends_the_worker_pool_with_its_error)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 3, plain_work);
-    struct error error = {0};
     log.refuse_after = 4;
-    assert_false(worker_pool_run(&worker_pool, &error));
-    assert_string_equal(error.message, "the collector has had enough");
+    assert_false(worker_pool_run(&worker_pool, hear()));
+    assert_string_equal(heard.message, "the collector has had enough");
     assert_int_equal(log.count, 4);
     assert_no_children();
 }
@@ -312,14 +304,13 @@ CASE(where_no_result_can_be_written_the_worker_pool_ends_with_the_reason)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, JOBS, 1, broken_work);
-    struct error error = {0};
-    assert_false(worker_pool_run(&worker_pool, &error));
-    assert_string_equal(error.message, "job 6 finds no room on the disk");
+    assert_false(worker_pool_run(&worker_pool, hear()));
+    assert_string_equal(heard.message, "job 6 finds no room on the disk");
     assert_int_equal(log.failed_count, 0);
     worker_pool.work = plain_work;
     worker_pool.publish = publish_nothing;
-    assert_false(worker_pool_run(&worker_pool, &error));
-    assert_string_equal(error.message, "nothing can be published");
+    assert_false(worker_pool_run(&worker_pool, hear()));
+    assert_string_equal(heard.message, "nothing can be published");
     assert_no_children();
 }
 
@@ -328,9 +319,8 @@ CASE(jobs_whose_worker_crashes_as_it_publishes_fail)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 3, 1, quick_work);
-    struct error error = {0};
     worker_pool.publish = publish_and_crash;
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_int_equal(log.failed_count, 3);
     assert_no_children();
 }
@@ -355,8 +345,7 @@ CASE(workers_serve_many_jobs_and_are_replaced_and_each_job_is_collected_once)
     for (size_t workers = 1; workers <= 2; workers++) {
         LOG log = log_create();
         struct worker_pool worker_pool = worker_pool_of(&log, MANY, workers, pid_work);
-        struct error error = {0};
-        assert_true(worker_pool_run(&worker_pool, &error));
+        assert_true(worker_pool_run(&worker_pool, hear()));
         assert_ended(&log, is_250);
         int pids[20] = {0};
         size_t count = 0;
@@ -379,8 +368,7 @@ CASE(no_jobs_are_no_work)
 {
     LOG log = log_create();
     struct worker_pool worker_pool = worker_pool_of(&log, 0, 2, plain_work);
-    struct error error = {0};
-    assert_true(worker_pool_run(&worker_pool, &error));
+    assert_true(worker_pool_run(&worker_pool, hear()));
     assert_int_equal(log.count, 0);
 }
 

@@ -38,6 +38,12 @@ static const char diamond[] =
 
 enum { WORLD_BYTES = 8192, WORLD_REQUESTS = 400 };
 
+/* Room for a world's JSON to the end of the suite. */
+static inline char *world_blank(void)
+{
+    return arena_allocate(suite_arena(), WORLD_BYTES, 1);
+}
+
 /* Appends text to a world's JSON; it may have ' for ". */
 static inline void world_add(char *json, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -52,14 +58,21 @@ static inline void world_add(char *json, const char *format, ...)
     json_requote(json + used);
 }
 
+/* A world that is to be changed. */
+static inline char *world_copy(const char *json)
+{
+    char *copy = world_blank();
+    world_add(copy, "%s", json);
+    return copy;
+}
+
 /* Replaces every `from`, of which there is one at least; both texts may have ' for ". */
 static inline void world_replace(char json[WORLD_BYTES], const char *from, const char *to)
 {
     char out[WORLD_BYTES] = "", sought[WORLD_BYTES] = "";
     const char *rest = json;
     world_add(sought, "%s", from);
-    const char *at = strstr(json, sought);
-    assert_non_null(at);
+    const char *at = must(strstr(json, sought));
     for (; at != NULL; at = strstr(rest, sought)) {
         world_add(out, "%.*s%s", (int)(at - rest), rest, to);
         rest = at + strlen(sought);
@@ -155,9 +168,9 @@ static inline unsigned world_or(unsigned given, unsigned otherwise)
 }
 
 /* The experiment of the world. */
-static inline void world_build(char json[WORLD_BYTES], const struct world *world)
+static inline char *world_build(const struct world *world)
 {
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'%s','cluster':{'invokers':[{'count':%u,'vcpus':%u,'memory_mb':%u,"
               "'gpus':[{'model':'%s','sharing':'%s','units':%u,'memory_mb':%u}]}],'price':"
@@ -183,6 +196,7 @@ static inline void world_build(char json[WORLD_BYTES], const struct world *world
     world_add(json, "%s%s", world->more == NULL ? "" : ",", world->more == NULL ? "" : world->more);
     world_add(json, ",'requests':%u,'warmup_requests':%u,'seed':%u}", world->requests,
               world->warmup_requests, world_or(world->seed, 1));
+    return json;
 }
 
 /* A random latency surface over batches 1, 2, 4, vCPUs 1, 2 and vGPUs 1, 2, 4. */
@@ -212,11 +226,11 @@ static inline void world_function(char *json, struct random_stream *stream, cons
 
 /* Random functions, invokers, SLOs and load; a diamond, a chain and a single stage. WORLD_REQUESTS
  * requests. * Without noise and interference every execution takes its nominal time. */
-static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool nominal)
+static inline char *world_random(uint64_t number, bool nominal)
 {
     RANDOM_STREAM(stream, 2026, RANDOM_TEST, number, 7);
     gsl_rng *rng = &stream.rng;
-    json[0] = '\0';
+    char *json = world_blank();
     world_add(json,
               "{'name':'random-%u','cluster':{'invokers':[{'count':%lu,'vcpus':%lu,"
               "'memory_mb':%lu,'gpus':[{'model':'test','sharing':'mps','units':4,"
@@ -241,15 +255,16 @@ static inline void world_random(char json[WORLD_BYTES], uint64_t number, bool no
               5 + 45 * gsl_rng_uniform(rng), 0.7 + 1.5 * gsl_rng_uniform(rng),
               nominal ? "false" : "true", gsl_rng_uniform_int(rng, 4), WORLD_REQUESTS,
               (unsigned)number + 1);
+    return json;
 }
 
 /* One invoker for everything, of the random world's kind. */
-static inline void world_scarce(char json[WORLD_BYTES], uint64_t number)
+static inline char *world_scarce(uint64_t number)
 {
-    world_random(json, number, true);
-    char *count = strstr(json, "\"count\":");
-    assert_non_null(count);
+    char *json = world_random(number, true);
+    char *count = must(strstr(json, "\"count\":"));
     count[strlen("\"count\":")] = '1';
+    return json;
 }
 
 /* GPUs that do not share by MPS: held whole, or in slices. */
@@ -329,14 +344,13 @@ struct world_case {
 static inline void worlds_check(const struct policy *policy, const struct world_case *cases,
                                 size_t count, uint64_t worlds)
 {
-    struct log *logs = malloc(2 * sizeof *logs);
-    char json[WORLD_BYTES];
+    struct log *logs = must(malloc(2 * sizeof *logs));
+    char *json;
     uint64_t dropped[2];
-    assert_non_null(logs);
     assert_non_null(policy);
     for (size_t c = 0; c < count; c++)
         for (uint64_t world = 0; world < worlds; world++) {
-            world_random(json, world, world % 2 == 1);
+            json = world_random(world, world % 2 == 1);
             for (int i = 0; i < 2; i++)
                 world_serve(json, policy, cases[c].key, cases[c].number, &logs[i], &dropped[i]);
             assert_int_equal(dropped[0], dropped[1]);

@@ -249,7 +249,6 @@ static struct flight *flight_of(struct timeline *timeline, uint64_t request)
 static bool add_part(void *context, const struct part_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    (void)error;
     if (row->part >= PART_down && row->part <= PART_deciding) {
         struct flight *flight = flight_of(timeline, row->request);
         *ARENA_NEXT(timeline->arena, flight->parts, flight->part_count) = *row;
@@ -462,7 +461,6 @@ static bool add_lease(void *context, const struct lease_row *row, struct error *
 static bool add_lease_gpu(void *context, const struct lease_gpu_row *row, struct error *error)
 {
     struct timeline *timeline = context;
-    (void)error;
     *ARENA_NEXT(timeline->arena, timeline->leased, timeline->leased_count) =
         (struct leased){timeline->last_lease, *row};
     return true;

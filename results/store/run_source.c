@@ -114,7 +114,6 @@ static herr_t attribute_visit(hid_t from, const char *name, const H5A_info_t *in
     const struct copying *copying = context;
     HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
     HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    (void)info;
     if (type < 0)
         return -1;
     if (copying->group < 0)

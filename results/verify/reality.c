@@ -62,7 +62,6 @@ struct held {
 static bool latency_take(void *context, const struct request_row *row, struct error *error)
 {
     const struct held *held = context;
-    (void)error;
     if (held->rows[0] != NULL && row->request < held->requests)
         held->rows[0][row->request] = *row;
     return true;
@@ -80,7 +79,6 @@ static bool batch_take(void *context, const struct batch_row *row, struct error 
 {
     struct held *held = context;
     const double seconds = sim_to_s(row->finished_ns - row->started_ns);
-    (void)error;
     held->batches++;
     held->batch_s += seconds;
     held->unit_s += seconds * row->vgpu;

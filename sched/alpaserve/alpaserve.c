@@ -222,7 +222,6 @@ static void alpaserve_on_ready(void *state, struct platform *platform, uint32_t 
 
 static void alpaserve_on_refused(void *state, struct platform *platform, uint32_t invoker)
 {
-    (void)platform;
     ((struct alpaserve *)state)->groups[invoker].unfinished--;
 }
 

@@ -259,7 +259,6 @@ static void pool_fill(const struct aquatope *aquatope, struct platform *platform
 static void aquatope_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct aquatope *aquatope = state;
-    (void)id;
     for (uint32_t f = 0; f < platform_workload(platform)->function_count; f++) {
         struct demand *demand = &aquatope->demands[f];
         const uint32_t running = aquatope->dispatcher.running[f];
@@ -305,7 +304,6 @@ static sim_time_t aquatope_keep_alive(void *state, struct platform *platform, ui
     const double there =
         (double)platform_warm_total(platform, function) + (double)running - (running > 0 ? 1 : 0);
     sim_time_t intervals = 0;
-    (void)invoker;
     if (!aquatope->parameters->pool || !demand.seen)
         return least;
     while (intervals < IDLE_INTERVALS && pool_target(aquatope, &demand) >= there) {

@@ -1,7 +1,5 @@
 #include "sched/common/batch_table.h"
 
-#include "sched/common/kinds.h"
-
 static bool faster(const struct configuration *a, const struct configuration *b)
 {
     return a->time < b->time || (a->time == b->time && a->cost_per_job_usd < b->cost_per_job_usd);

@@ -50,7 +50,6 @@ void dispatcher_on_ready(void *state, struct platform *platform, uint32_t queue)
 void dispatcher_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                              uint32_t instance)
 {
-    (void)instance;
     refresh(state, platform, queue);
 }
 

@@ -107,20 +107,16 @@ void fleet_idle(struct fleet *fleet, uint32_t id)
 
 void fleet_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
-    (void)platform;
     (void)fleet_arrived(state, queue);
 }
 
 void fleet_on_withdrawn(void *state, struct platform *platform, uint32_t queue, uint32_t instance)
 {
-    (void)platform;
-    (void)instance;
     fleet_refresh(state, queue);
 }
 
 void fleet_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
 {
-    (void)platform;
     fleet_idle(state, instance);
 }
 

@@ -1,5 +1,4 @@
 #include "sched/common/planner.h"
-#include "workloads/world/gpu_sharing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 struct queue_rank static_plan_rank(const void *state, const struct platform *platform,
                                    uint32_t queue)
 {
-    (void)state;
     const int64_t request = (int64_t)platform_job(platform, queue, 0).request;
     return (struct queue_rank){request, request};
 }

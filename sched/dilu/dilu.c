@@ -66,7 +66,6 @@ static void dilu_on_finish(void *state, struct platform *platform,
 static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct dilu *self = state;
-    (void)platform;
     if (fleet_ticks(&self->fleet, id)) {
         self->sampling = self->fleet.deployment_count;
         return;
@@ -78,22 +77,18 @@ static void dilu_on_timer(void *state, struct platform *platform, uint32_t id)
 static const char *dilu_refuses_gang(void *state, uint32_t gpus, double gpu_memory_mb,
                                      uint64_t gpu_types)
 {
-    (void)gpu_memory_mb;
-    (void)gpu_types; /* the cluster has one model */
     return dilu_trainings_refuse(&((struct dilu *)state)->trainings, gpus);
 }
 
 static void dilu_on_training_arrived(void *state, struct platform *platform, uint32_t training)
 {
     struct dilu *self = state;
-    (void)platform;
     dilu_trainings_arrived(&self->trainings, training);
 }
 
 static void dilu_on_training_finished(void *state, struct platform *platform, uint32_t training)
 {
     struct dilu *self = state;
-    (void)platform;
     dilu_hosts_trained(&self->hosts, training);
     self->fleet.freed = true;
 }
@@ -208,7 +203,6 @@ static uint64_t worth_of(const struct fleet *fleet, const void *policy, uint32_t
                          sim_time_t since)
 {
     const struct fleet_deployment *owner = fleet_at(fleet, fleet->instances[id].deployment);
-    (void)policy;
     const bool may_go =
         fleet_state(fleet, id) == INSTANCE_IDLE && backlog_since(&owner->backlog) > since;
     return may_go ? owner->instance_count : 0;

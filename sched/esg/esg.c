@@ -40,8 +40,7 @@
 
 #include "sched/common/kinds.h"
 
-/* ---- ESG_1Q -------------------------------------------------------------------------------------
- */
+/* ---- ESG_1Q ---------------------------------------------------------------------------------- */
 
 /* Inserts a candidate at `place`; there must be room. */
 static void esg_insert(struct esg_queue *queue, size_t place, uint16_t configuration, double cost,
@@ -206,8 +205,7 @@ static void esg_plan(struct esg *esg, struct platform *platform, uint32_t index)
     platform_charge(platform, queue->units);
 }
 
-/* ---- ESG_Dispatch -------------------------------------------------------------------------------
- */
+/* ---- ESG_Dispatch ---------------------------------------------------------------------------- */
 
 static bool esg_try(struct esg *esg, struct platform *platform, uint32_t queue,
                     uint16_t configuration, double cost, sim_time_t time)
@@ -363,8 +361,6 @@ static bool esg_decide(void *state, struct platform *platform)
 static void esg_on_ready(void *state, struct platform *platform, uint32_t queue)
 {
     struct esg *esg = state;
-    (void)platform;
-    (void)queue;
     esg->joined = true;
 }
 

@@ -1,7 +1,6 @@
 /* ESG's parameters, and the set-up of its state. */
 #include "sched/esg/esg_internal.h"
 
-#include "sched/common/kinds.h"
 #include "sched/memory.h"
 
 _Static_assert((int)SLO_MAX_GROUP == (int)SEARCH_MAX_STAGES, "one search plans a group");

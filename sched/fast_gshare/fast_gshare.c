@@ -74,7 +74,6 @@ static void fast_gshare_on_finish(void *state, struct platform *platform,
 static void fast_gshare_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct fast_gshare *self = state;
-    (void)platform;
     if (fleet_ticks(&self->fleet, id)) {
         self->scaling = 2 * (size_t)self->fleet.deployment_count;
         return;
@@ -461,7 +460,6 @@ static void serve(struct fast_gshare *self, uint32_t index)
 static bool fast_gshare_decide(void *state, struct platform *platform)
 {
     struct fast_gshare *self = state;
-    (void)platform;
     self->moved = false;
     while (!self->moved && self->scaling > 0)
         scale_step(self);

@@ -130,7 +130,6 @@ static const char *fgd_refuses(void *state, uint32_t gpus, double gpu_memory_mb,
 {
     const struct fgd *self = state;
     uint32_t most = 0;
-    (void)gpu_memory_mb;
     for (uint32_t n = 0; n < self->node_count && most < gpus; n++) {
         uint32_t accepted = 0;
         for (uint32_t g = 0; g < self->nodes[n].gpu_count; g++)
@@ -304,7 +303,6 @@ static void fgd_on_arrived(void *state, struct platform *platform, uint32_t trai
 static void fgd_on_finished(void *state, struct platform *platform, uint32_t training)
 {
     struct fgd *self = state;
-    (void)platform;
     node_change(self, &self->places[training], -1);
     self->next = 0;
 }

@@ -135,7 +135,6 @@ static int score_packing(const struct fgd *self, const struct fgd_node *node,
     int64_t per_cent = 0;
     uint64_t taken = 0;
     int idle = 0, needed = 0;
-    (void)self;
     if (shape->gpus == 0)
         return 0;
     *gpu = (uint16_t)fullest(node, shape, 0);

@@ -280,14 +280,12 @@ static void gpulet_on_finish(void *state, struct platform *platform,
                              const struct finished_batch *batch)
 {
     struct gpulets *self = state;
-    (void)platform;
     duty_cycle_on_finish(self->cycle, batch);
 }
 
 static void gpulet_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct gpulets *self = state;
-    (void)platform;
     if (id == TIMER_PLAN)
         self->due = true;
     else
@@ -306,7 +304,6 @@ static sim_time_t gpulet_keep_alive(void *state, struct platform *platform, uint
                                     uint32_t invoker)
 {
     const struct gpulets *self = state;
-    (void)platform;
     return self->planned[invoker * self->workload->function_count + function] != 0
                ? SIM_FOREVER
                : self->parameters->keep_s;

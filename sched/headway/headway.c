@@ -73,7 +73,6 @@ static void headway_on_ready(void *state, struct platform *platform, uint32_t qu
 static void headway_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                  uint32_t instance)
 {
-    (void)instance;
     queue_update(state, platform, queue);
 }
 
@@ -120,9 +119,6 @@ static void headway_on_finish(void *state, struct platform *platform,
 static void headway_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     /* A queue has gathered long enough: decide follows. */
-    (void)state;
-    (void)platform;
-    (void)id;
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */

@@ -282,7 +282,6 @@ static void infless_on_withdrawn(void *state, struct platform *platform, uint32_
                                  uint32_t instance)
 {
     struct infless *self = state;
-    (void)platform;
     fleet_refresh(&self->fleet, queue);
     if (instance != SIM_NONE)
         instance_free(self, instance);
@@ -291,13 +290,11 @@ static void infless_on_withdrawn(void *state, struct platform *platform, uint32_
 static void infless_on_finish(void *state, struct platform *platform,
                               const struct finished_batch *batch)
 {
-    (void)platform;
     instance_free(state, batch->instance);
 }
 
 static void infless_on_instance_ready(void *state, struct platform *platform, uint32_t instance)
 {
-    (void)platform;
     instance_free(state, instance);
 }
 
@@ -351,7 +348,6 @@ static sim_time_t infless_keep_alive(void *state, struct platform *platform, uin
     const sim_time_t now = platform_now(platform);
     sim_time_t before = 0;
     sim_time_t keep_alive = 0;
-    (void)invoker;
     if (self->parameters->keep_alive == KEEP_ALIVE_FIXED ||
         !lsth_windows(&self->lsth[function], now, &before, &keep_alive))
         return self->parameters->keep_alive_s;
@@ -382,7 +378,6 @@ static bool pool_step(struct infless *self, struct infless_pool *pool)
 static bool infless_decide(void *state, struct platform *platform)
 {
     struct infless *self = state;
-    (void)platform;
     if (self->fleet.starving > 0 && self->fleet.freed && infless_relieve(self))
         return true;
     for (uint32_t next; (next = unique_fifo_next(&self->fleet.turns)) != SIM_NONE;) {

@@ -15,9 +15,6 @@ static bool fixed_init(void *state, struct arena *arena, const struct workload *
                        const void *parameters, struct error *error)
 {
     struct fixed *self = state;
-    (void)arena;
-    (void)workload;
-    (void)error;
     self->parameters = parameters;
     return true;
 }
@@ -26,9 +23,6 @@ static struct keep_windows fixed_on_idle(void *state, const struct idle_containe
                                          bool used, sim_time_t now)
 {
     const struct fixed *self = state;
-    (void)container;
-    (void)used;
-    (void)now;
     return (struct keep_windows){.keep_for = self->parameters->ttl_s};
 }
 

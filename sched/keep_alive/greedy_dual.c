@@ -63,7 +63,6 @@ static bool greedy_dual_init(void *state, struct arena *arena, const struct work
                              const void *parameters, struct error *error)
 {
     struct greedy_dual *self = state;
-    (void)error;
     const size_t invokers = workload->cluster.invoker_count;
     self->parameters = parameters;
     self->ttl = self->parameters->ttl_s > 0 ? sim_from_s(self->parameters->ttl_s) : SIM_FOREVER;
@@ -93,7 +92,6 @@ static uint64_t *frequency_of(const struct greedy_dual *self, uint32_t function,
 
 static void greedy_dual_on_use(void *state, uint32_t function, uint32_t invoker, sim_time_t now)
 {
-    (void)now;
     ++*frequency_of(state, function, invoker);
 }
 
@@ -101,8 +99,6 @@ static struct keep_windows greedy_dual_on_idle(void *state, const struct idle_co
                                                bool used, sim_time_t now)
 {
     const struct greedy_dual *self = state;
-    (void)used;
-    (void)now;
     return (struct keep_windows){.keep_for = self->ttl, .stamp = self->clock[container->invoker]};
 }
 

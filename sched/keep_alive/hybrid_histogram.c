@@ -88,7 +88,6 @@ static bool hybrid_init(void *state, struct arena *arena, const struct workload 
                         const void *parameters, struct error *error)
 {
     struct hybrid *self = state;
-    (void)error;
     self->parameters = parameters;
     idle_times_init(&self->times, &hybrid_rule, arena, workload, &self->parameters->idle);
     return true;

@@ -117,7 +117,6 @@ void idle_times_on_use(void *state, uint32_t function, uint32_t invoker, sim_tim
     const struct idle_times *self = state;
     struct idle_uses *uses = &self->uses[function];
     const bool running = uses->running++ > 0;
-    (void)invoker;
     if (running || uses->seen)
         self->rule->add(self, memory_of(self, function), running ? 0 : now - uses->last_end);
 }

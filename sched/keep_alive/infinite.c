@@ -6,10 +6,6 @@
 static struct keep_windows infinite_on_idle(void *state, const struct idle_container *container,
                                             bool used, sim_time_t now)
 {
-    (void)state;
-    (void)container;
-    (void)used;
-    (void)now;
     return (struct keep_windows){.keep_for = SIM_FOREVER};
 }
 

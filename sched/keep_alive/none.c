@@ -4,10 +4,6 @@
 static struct keep_windows none_on_idle(void *state, const struct idle_container *container,
                                         bool used, sim_time_t now)
 {
-    (void)state;
-    (void)container;
-    (void)used;
-    (void)now;
     return (struct keep_windows){0};
 }
 

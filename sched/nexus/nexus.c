@@ -251,14 +251,12 @@ static void nexus_on_finish(void *state, struct platform *platform,
                             const struct finished_batch *batch)
 {
     struct nexus *nexus = state;
-    (void)platform;
     duty_cycle_on_finish(nexus->cycle, batch);
 }
 
 static void nexus_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct nexus *nexus = state;
-    (void)platform;
     if (id == TIMER_PLAN)
         nexus->due = true;
     else
@@ -277,7 +275,6 @@ static sim_time_t nexus_keep_alive(void *state, struct platform *platform, uint3
                                    uint32_t invoker)
 {
     const struct nexus *nexus = state;
-    (void)platform;
     return nexus->planned[invoker * nexus->workload->function_count + function] != 0
                ? SIM_FOREVER
                : nexus->parameters->keep_s;

@@ -171,7 +171,6 @@ static bool nexus_orphan(const void *context, uint32_t queue, uint32_t invoker, 
     const struct nexus *nexus = context;
     const struct node *node = &nexus->nodes[size];
     const uint32_t batch = squishy_saturating_batch(session_of(nexus, node->kind, queue));
-    (void)invoker;
     *slot = slot_of(nexus, node->kind, queue, batch > 0 ? batch : 1);
     return nexus_runs_on(nexus, node, queue);
 }

@@ -28,7 +28,6 @@ static void enumerate(const struct search_problem *problem, size_t depth, uint32
 void search_exhaustive(const struct search_problem *problem, struct search_workspace *workspace,
                        struct search_result *result)
 {
-    (void)workspace;
     const struct search_path empty = {.cost_usd = 0};
     search_result_clear(result);
     enumerate(problem, 0, problem->queue_length, &empty, result);

@@ -180,15 +180,12 @@ static void sgprs_on_ready(void *state, struct platform *platform, uint32_t queu
 static void sgprs_on_withdrawn(void *state, struct platform *platform, uint32_t queue,
                                uint32_t instance)
 {
-    (void)platform;
-    (void)instance;
     entry_remove(state, queue, SIM_NONE);
 }
 
 static void sgprs_on_finish(void *state, struct platform *platform,
                             const struct finished_batch *batch)
 {
-    (void)platform;
     entry_remove(state, batch->queue, batch->invoker);
 }
 
@@ -319,7 +316,6 @@ static bool sgprs_init(void *state, struct platform *platform, const void *param
                        struct error *error)
 {
     struct sgprs *self = state;
-    (void)error;
     const struct workload *workload = platform_workload(platform);
     self->parameters = parameters;
     self->workload = workload;

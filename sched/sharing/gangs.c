@@ -191,7 +191,6 @@ void gangs_on_finished(void *state, struct platform *platform, uint32_t training
 void gangs_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct gangs *gangs = state;
-    (void)id;
     gangs->due = gangs->due || platform_now(platform) == gangs->timer; /* else it was replaced */
 }
 

@@ -229,7 +229,6 @@ static struct queue_rank clockwork_rank(const void *state, const struct platform
 static uint32_t clockwork_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
-    (void)jobs;
     const struct clockwork *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t first = fastest_kind(self, function, KINDS_ALL);
@@ -324,7 +323,6 @@ static bool clockwork_decide(void *state, struct platform *platform)
 static void clockwork_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct clockwork *self = state;
-    (void)id;
     if (self->timer <= platform_now(platform))
         self->timer = SIM_FOREVER;
 }

@@ -9,7 +9,6 @@
 static struct queue_rank edf_rank(const void *state, const struct platform *platform,
                                   uint32_t queue)
 {
-    (void)state;
     const struct job_view job = platform_job(platform, queue, 0);
     return (struct queue_rank){job.deadline, (int64_t)job.request};
 }

@@ -110,7 +110,6 @@ static struct queue_rank grandslam_rank(const void *state, const struct platform
 static uint32_t grandslam_configure(const void *state, const struct platform *platform,
                                     uint32_t queue, uint32_t jobs)
 {
-    (void)jobs;
     const struct grandslam *self = state;
     const uint32_t function = platform_queue_function(platform, queue);
     struct choice best = {.level = NULL};

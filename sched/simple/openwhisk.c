@@ -20,7 +20,6 @@
 static uint32_t openwhisk_place(void *state, struct platform *platform, uint32_t queue,
                                 uint32_t configuration)
 {
-    (void)state;
     const uint32_t function = platform_queue_function(platform, queue);
     const uint32_t count = platform_workload(platform)->cluster.invoker_count;
     /* Avoids a walk round the whole cluster for a batch that fits nowhere. */

@@ -18,7 +18,6 @@
  *   drawn.
  * - Order and configuration are those of "fifo". Parameter `placement` has no effect.
  */
-#include "sched/common/kinds.h"
 #include "sched/common/static_plan.h"
 #include "sim/engine/random.h"
 

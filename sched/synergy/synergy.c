@@ -250,8 +250,6 @@ static bool entry_place(struct synergy *synergy, struct platform *platform,
 static void synergy_on_timer(void *state, struct platform *platform, uint32_t id)
 {
     struct synergy *synergy = state;
-    (void)platform;
-    (void)id;
     synergy->due = true;
 }
 

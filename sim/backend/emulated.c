@@ -34,7 +34,6 @@ struct emulated *emulated_create(const struct emulated_options *options)
 static bool rehearsal_open(void *context, const struct experiment *experiment, struct error *error)
 {
     struct emulated *rehearsal = context;
-    (void)error;
     rehearsal->ends = event_queue_create(rehearsal->arena, 64);
     rehearsal->late = quantile_create(rehearsal->arena, QUANTILE_EXACT_SAMPLES);
     rehearsal->seed = rehearsal->options.seed + experiment->seed;
@@ -107,7 +106,6 @@ static bool rehearsal_wait(void *context, sim_time_t until, uint32_t *ended, sim
 {
     struct emulated *rehearsal = context;
     sim_time_t next = event_queue_next_time(rehearsal->ends);
-    (void)error;
     *ended = SIM_NONE;
     *time = next < until ? next : until;
     if (rehearsal->options.speedup > 0)

@@ -139,7 +139,6 @@ void arena_clear(struct arena *arena)
 
 static void process_end(void *context, size_t count, size_t size)
 {
-    (void)context;
     unfinished_remove_all();
     fprintf(stderr, "esgsim: out of memory for %zu x %zu bytes\n", count, size);
     _Exit(EXIT_FAILURE);

@@ -40,10 +40,7 @@ int32_t string_index_add(struct string_index *labels, const char *name)
     return label->number;
 }
 
-static void label_keep(void *label)
-{
-    (void)label; /* the arena's */
-}
+static void label_keep(void *label) {}
 
 void string_index_clear(struct string_index *labels)
 {

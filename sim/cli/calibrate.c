@@ -21,7 +21,6 @@ static bool take_columns(void *options, const char *name, char *text, struct err
 {
     struct calibrate_request *request = options;
     const char *columns[SAMPLE_ROLES + UNITS] = {NULL};
-    (void)name;
     if (!listing_take_roles(text, sample_roles, 0, columns,
                             "function=COLUMN, batch=, latency=, latency_us= or throughput=, share= "
                             "(K/N), share_pct=, sms=, sm_count= or slice=, vcpus=, std=, p95=, "
@@ -122,7 +121,6 @@ static bool parse_arguments(int argc, char **argv, struct calibrate_request *req
 
 static void show_progress(void *context, const char *what, size_t done, size_t total)
 {
-    (void)what;
     progress_bar_update(context, done, total);
 }
 

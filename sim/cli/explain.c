@@ -112,7 +112,6 @@ static bool explain_print(const struct options *options, const struct results *r
 
 static bool explain_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    (void)quiet;
     struct options options = {.seed = SEED_ANY, .request = NUMBER_NONE, .training = NUMBER_NONE};
     if (!cli_parse(&command_explain, &argc, argv, &options, error))
         return false;

@@ -218,7 +218,6 @@ static bool unknown_kind(const char *wanted, struct arena *arena, struct error *
 
 static bool list_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    (void)quiet; /* the list is the result, not a message */
     struct options options = {0};
     if (!cli_parse(&command_list, &argc, argv, &options, error))
         return false;

@@ -1,7 +1,6 @@
 #include "sim/cli/cli.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -60,7 +60,6 @@ static void print_text(const struct options *options, const struct profile *prof
 
 static bool predict_run(int argc, char **argv, bool quiet, struct error *error)
 {
-    (void)quiet;
     struct options options = {0};
     struct profile_prediction is;
     if (!cli_parse(&command_predict, &argc, argv, &options, error))

@@ -218,7 +218,6 @@ static bool replay_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct arena *arena = arena_create();
     struct session *s = arena_allocate(arena, 1, sizeof *s);
-    (void)quiet;
     bool good = read_options(argc, argv, &s->options, error);
     policy_probe = NULL;
     guard_watch_callbacks(s->options.decision_timeout);

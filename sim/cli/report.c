@@ -202,7 +202,6 @@ static bool options_check(const struct options *options, struct error *error)
 
 static bool run(int argc, char **argv, bool quiet, struct error *error)
 {
-    (void)quiet;
     struct options options = {.at_least = NAN, .at_most = NAN};
     if (!cli_parse(&command_report, &argc, argv, &options, error))
         return false;

@@ -203,7 +203,6 @@ static bool search_run(int argc, char **argv, bool quiet, struct error *error)
                                   .method = DECISION_BY_DAG,
                               }};
     struct decision decision;
-    (void)quiet;
     if (!cli_parse(&command_search, &argc, argv, &options, error))
         return false;
     options.question.bounded = options.later_batches > 0;

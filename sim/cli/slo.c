@@ -142,7 +142,6 @@ static bool show(const struct experiment *experiment, const struct request *requ
 static bool slo_run(int argc, char **argv, bool quiet, struct error *error)
 {
     struct request request = {0};
-    (void)quiet;
     if (!cli_parse(&command_slo, &argc, argv, &request, error))
         return false;
     struct experiment *experiment = experiment_load(argv[1], NULL, 0, error);

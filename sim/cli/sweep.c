@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 #include <wordexp.h>
 
@@ -25,7 +24,6 @@ static bool take_shard(void *options, const char *name, char *value, struct erro
     enum { SHARDS_LIMIT = 100000 };
     struct sweep_runner_options *sweep_runner = &((struct options *)options)->sweep_runner;
     char *slash = strchr(value, '/');
-    (void)name;
     if (slash == NULL)
         return error_input(error, "--shard: wants I/N, such as 2/8, not '%.80s'", value);
     *slash = '\0';

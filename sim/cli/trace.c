@@ -1,5 +1,4 @@
 /* esgsim trace: describes or converts a trace of arrivals, or of trainings. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -138,8 +138,7 @@ static sim_time_t replay_keep_alive(void *state, struct platform *platform, uint
     TRAIT(6, keep_alive, replay_keep_alive)                                                        \
     TRAIT(7, places_containers, true)
 
-/* ---- Files: a head, a line for each row, an end with the checksum of all before ---------------
- */
+/* ---- Files: a head, a line for each row, an end with the checksum of all before -------------- */
 
 #define HEAD "esgsim actions 2"
 #define COLUMNS "callback,time_ns,charged,action,a,b,c,d,e"

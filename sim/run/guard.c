@@ -123,7 +123,6 @@ static void end_in_policy(const char *what, const char *detail)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     size_t f = 0;
-    (void)context;
     while (f + 1 < FAULTS && faults[f].number != number)
         f++;
     if (number == SIGSEGV && simulation_shows(info->si_addr))
@@ -174,7 +173,6 @@ static void on_tick(int number)
     const int kept = errno;
     const struct simulation_place *place = simulation_where();
     char message[GUARD_MESSAGE];
-    (void)number;
     if (stop_deadline != 0 && clock_ns() >= stop_deadline)
         end_process(stop_late);
     if (place != NULL && guard_is_late(&watch, place, callback_limit, message))
@@ -193,7 +191,6 @@ static void start_ticks(long ms)
 
 static void on_stop(int number, siginfo_t *info, void *context)
 {
-    (void)context;
     if (info->si_code <= 0 && info->si_pid == getpid())
         end_in_policy("rule signal: the policy raised ", number == SIGINT ? "SIGINT" : "SIGTERM");
     if (report != NULL) { /* a worker that was ended from outside */

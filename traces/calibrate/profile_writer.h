@@ -1,5 +1,4 @@
-/* Parts of a profile in JSON (traces/README.md), for calibration and for the derivation of the
- * shipped profiles. */
+/* Parts of a profile in JSON (traces/README.md), for calibration. */
 #ifndef ESGSIM_TRACES_CALIBRATE_PROFILE_WRITER_H
 #define ESGSIM_TRACES_CALIBRATE_PROFILE_WRITER_H
 

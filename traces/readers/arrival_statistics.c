@@ -1,7 +1,6 @@
 #include "traces/readers/arrival_statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_rstat.h>

@@ -1,6 +1,5 @@
 /* What to type for a table that is in no known form. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>

@@ -75,8 +75,6 @@ static bool open_counts(struct trace_reader *reader,
                         char *header, // NOLINT(readability-non-const-parameter): of a layout
                         struct error *error)
 {
-    (void)header;
-    (void)error;
     reader->state = arena_allocate(reader->memory, 1, sizeof(struct counts));
     return true;
 }

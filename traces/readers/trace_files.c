@@ -1,5 +1,4 @@
 /* Several files as one trace. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "traces/readers/trace_layout.h"

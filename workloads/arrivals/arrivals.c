@@ -1,7 +1,6 @@
 #include "workloads/arrivals/arrivals.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_randist.h>

@@ -138,7 +138,6 @@ static bool describe_application(const char *path, const char *name, struct desc
     }
     if (good)
         describe_add(all, application.name, text, "");
-    (void)name;
     return good;
 }
 
