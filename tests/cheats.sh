@@ -105,20 +105,25 @@ while IFS= read -r line; do
     fi
 done <"$folder/cheats"
 
-# Who knows the public worlds by name does nothing elsewhere.
-{
-    printf '#include <string.h>\n#define CHEAT uint32_t q = platform_next_queue(platform, 0); const char *a = '
-    printf 'platform_workload(platform)->applications[0].name; if (a[0] == 0x61 && q != SIM_NONE) return platform_drop(platform, q, 0)\n'
-    cat "$folder/honest.c"
-} >"$folder/knows.c"
-score "$folder/knows.c"
-known=$score
-run "$python" results/python/esgsim_arena.py "$folder/knows.c" --stage1 --fresh word
-if [ "$known" = "$wanted" ] && grep -q '"combined_score": 1e-09' "$folder/out"; then
-    pass "a policy that recognises the public worlds has no score in fresh ones"
-else
-    explain "a policy that recognises the public worlds has no score in fresh ones" "the honest score, then none"
-fi
+# knows NAME TEST: a policy that drops all where the test in C is true; it has the honest score in the public worlds, and none in
+# fresh ones.
+knows() {
+    {
+        printf '#define CHEAT uint32_t q = platform_next_queue(platform, 0); const struct workload *w = platform_workload(platform); '
+        printf 'if ((%s) && q != SIM_NONE) return platform_drop(platform, q, 0)\n' "$2"
+        cat "$folder/honest.c"
+    } >"$folder/$1.c"
+    score "$folder/$1.c"
+    known=$score
+    run "$python" results/python/esgsim_arena.py "$folder/$1.c" --stage1 --fresh word
+    if [ "$known" = "$wanted" ] && grep -q '"combined_score": 1e-09' "$folder/out"; then
+        pass "a policy that recognises the public worlds by their $1 has no score in fresh ones"
+    else
+        explain "a policy that recognises the public worlds by their $1 has no score in fresh ones" "the honest score, then none"
+    fi
+}
+knows names 'w->applications[0].name[0] == 0x61'
+knows times 'w->functions[0].configurations[0].time % 100 != 0' # public ones have four digits of milliseconds at most
 
 # ---- What no honest policy looks at ----------------------------------------------------------
 
@@ -136,7 +141,7 @@ if awk '{ exit !($1 == 0 && $2 == 0 && $3 < 0.1 && $4 == 0 && $5 < 0.02) }' "$fo
 else
     explain "names, orders and the scale of times move no honest score" "0, 0, below 0.1, 0, below 0.02: $(cat "$folder/moved")"
 fi
-moved "$folder/knows.c" >"$folder/moved"
+moved "$folder/names.c" >"$folder/moved"
 if awk '{ exit !($1 > 0.1 && $2 == 0) }' "$folder/moved"; then
     pass "but that of a policy that knows names"
 else

@@ -42,7 +42,7 @@ from types import SimpleNamespace
 
 ROOT = Path(os.environ.get("ESGSIM_DATA") or Path(__file__).resolve().parents[2])
 ARENA = ROOT / "workloads/experiments/arena.json"
-VERSION = "1"
+VERSION = "2"
 BUILT = ROOT / "build/esgsim"
 PROGRAM = os.environ.get("ESGSIM") or (str(BUILT) if BUILT.exists() else "esgsim")
 PYTHON = [sys.executable, str(Path(__file__).resolve().with_name("esgsim_policy.py"))]
@@ -140,38 +140,6 @@ def renamed(cell, draw, at_home=False):
     return {**cell, "functions": functions, "applications": applications}
 
 
-def fresh_cells(key):
-    """Cells like the public ones, in worlds that the key draws: cluster, SLO, weights, applications,
-    part of the trace, names."""
-    cells = {}
-    for name, public in public_cells().items():
-        draw = random.Random(f"{key} {name.split('@')[0]}")  # the same for each load of a world
-        cell = copy.deepcopy(public)
-        cluster = inline(cell["cluster"])
-        for group in cluster["invokers"]:
-            group["count"] = max(1, round(group["count"] * draw.uniform(0.75, 1.25)))
-        cell["cluster"] = cluster
-        cell["slo"]["factor"] = round(cell["slo"]["factor"] * draw.uniform(0.85, 1.15), 3)
-        if len(cell["applications"]) > 2:
-            cell["applications"].pop(draw.randrange(len(cell["applications"])))
-        if cell["arrivals"]["process"] == "trace":
-            cell["arrivals"]["start_s"] = round(draw.uniform(0, 1200))
-        cell = renamed(cell, draw)
-        for application in cell["applications"]:
-            application["weight"] = round(draw.uniform(0.7, 1.4), 3)
-        cells[name] = cell
-    return cells
-
-
-def with_load(cell, factor):
-    """The cell at so many times its load."""
-    cell = copy.deepcopy(cell)
-    arrivals = cell["arrivals"]
-    rate = "scale_rate" if arrivals["process"] == "trace" else "load"
-    arrivals[rate] = round(arrivals[rate] * factor, 5)
-    return cell
-
-
 LONGER = re.compile(r"(latency_ms|cold_start_ms(\.mean)?|decision_cost\.ms|(keep_alive|warmup|measured|mean_sojourn)_s)$")
 FASTER = re.compile(r"(rate_per_s|scale_rate|bandwidth_gbps)$")
 CHANGES = ("names", "functions", "applications", "invokers", "times")
@@ -189,15 +157,55 @@ def longer(value, factor, key=""):
     return value * factor if LONGER.search(key) else value / factor if FASTER.search(key) else value
 
 
-def changed(cell, change):
-    """The cell, all in one file, with its names changed, or an order reversed, or all its times longer."""
+def whole(cell):
+    """The cell in one file, with the times that it leaves to defaults."""
     cell = {**copy.deepcopy(cell), "cluster": inline(cell["cluster"]), "functions": inline(cell["functions"]),
             "applications": [inline(each) for each in cell["applications"]]}
-    cell["platform"] = {"keep_alive_s": 600, "transfer": {"latency_ms": 1, "bandwidth_gbps": 10}, **cell["platform"]}  # defaults
+    cell["platform"] = {"keep_alive_s": 600, "transfer": {"latency_ms": 1, "bandwidth_gbps": 10}, **cell["platform"]}
     if "profile" in cell:
         cell["profile"] = inline(cell["profile"])
     else:
         cell["profiles"] = {model: inline(each) for model, each in cell.get("profiles", {}).items()}
+    return cell
+
+
+def fresh_cells(key):
+    """Cells like the public ones, in worlds that the key draws: cluster, SLO, weights, applications,
+    part of the trace, names, and a scale of all times but the charge of a decision."""
+    cells = {}
+    for name, public in public_cells().items():
+        draw = random.Random(f"{key} {name.split('@')[0]}")  # the same for each load of a world
+        cell = copy.deepcopy(public)
+        cluster = inline(cell["cluster"])
+        for group in cluster["invokers"]:
+            group["count"] = max(1, round(group["count"] * draw.uniform(0.75, 1.25)))
+        cell["cluster"] = cluster
+        cell["slo"]["factor"] = round(cell["slo"]["factor"] * draw.uniform(0.85, 1.15), 3)
+        if len(cell["applications"]) > 2:
+            cell["applications"].pop(draw.randrange(len(cell["applications"])))
+        if cell["arrivals"]["process"] == "trace":
+            cell["arrivals"]["start_s"] = round(draw.uniform(0, 1200))
+        cell = renamed(cell, draw)
+        for application in cell["applications"]:
+            application["weight"] = round(draw.uniform(0.7, 1.4), 3)
+        cell = longer(whole(cell), SCALE ** draw.uniform(-1, 1))
+        cell["platform"]["decision_cost"] = public["platform"]["decision_cost"]
+        cells[name] = cell
+    return cells
+
+
+def with_load(cell, factor):
+    """The cell at so many times its load."""
+    cell = copy.deepcopy(cell)
+    arrivals = cell["arrivals"]
+    rate = "scale_rate" if arrivals["process"] == "trace" else "load"
+    arrivals[rate] = round(arrivals[rate] * factor, 5)
+    return cell
+
+
+def changed(cell, change):
+    """The cell, all in one file, with its names changed, or an order reversed, or all its times longer."""
+    cell = whole(cell)
     if change == "names":
         return renamed(cell, SimpleNamespace(shuffle=lambda entries: None), at_home=True)
     orders = {"functions": cell["functions"]["functions"], "applications": cell["applications"],
@@ -383,13 +391,16 @@ def key_of(policies, nonce):
     return hashlib.sha256(b"\n".join((*filter(None, parts), VERSION.encode(), nonce.encode()))).hexdigest()
 
 
+def shorter(cell, warmup, measured):
+    return {**cell, "warmup_s": cell["warmup_s"] * warmup, "measured_s": cell["measured_s"] * measured}
+
+
 def cells_of(key, stage1, slow):
     cells = fresh_cells(key) if key else public_cells()
     if stage1:
-        return {name: {**cells[name], "warmup_s": 5, "measured_s": 5} for name in STAGE1}
+        return {name: shorter(cells[name], 1 / 12, 1 / 4) for name in STAGE1}
     if slow:
-        return {name: {**cell, **({"warmup_requests": 1000, "requests": 1000} if "requests" in cell else
-                                  {"warmup_s": 10, "measured_s": 3})}
+        return {name: {**cell, "warmup_requests": 1000, "requests": 1000} if "requests" in cell else shorter(cell, 1 / 6, 0.15)
                 for name, cell in cells.items() if name.endswith(("@0.6", "@1"))}
     return cells
 
