@@ -360,6 +360,8 @@ def result_of(rows, wall_s):
     takes = {row["cell"].split("@")[0] for row in served}
     by_world = {world: mean([row["work_in_time"] for row in served if row["cell"].startswith(world + "@")])
                 for world in worlds}
+    by_load = {load: mean([row.get("work_in_time", 0.0) for row in rows if row["cell"].endswith("@" + load)])
+               for load in sorted({row["cell"].split("@")[1] for row in rows})}
     seeds = sorted({row["seed"] for row in rows})
     each = [sum(row["work_in_time"] for row in served if row["seed"] == seed) /
             sum(row["seed"] == seed for row in rows) for seed in seeds]
@@ -372,7 +374,7 @@ def result_of(rows, wall_s):
                         "worst_application": mean([row["slo_hit_rate_worst_application"] for row in served]),
                         "dropped": dropped, "late": max(1 - hits - dropped, 0) if served else 0.0,
                         "cost_per_request_usd": mean([row["cost_per_request_usd"] for row in served]),
-                        "by_world": by_world, "by_seed": each, "wall_s": round(wall_s, 1)},
+                        "by_world": by_world, "by_load": by_load, "by_seed": each, "wall_s": round(wall_s, 1)},
             "artifacts": {"worst_cells": worst(served)[:SHOWN // 2], "refused": "\n".join(refusals)[:SHOWN // 4]}}
 
 
