@@ -37,11 +37,14 @@ EDITS = (
      "    if (budget < set->drop * (double)runs->configurations[runs->fastest_single].time)\n"
      "        return platform_drop(platform, urgent, 0);\n"
      "    const uint32_t configuration = choose(platform, urgent, budget, set->fill);\n"))
-# A world is recognised by its slowest function, which no fresh draw changes unless it takes the function away.
+# How a world is recognised. Fresh draws scale all times together, so a ratio of two stays unless its function is taken away.
+MARKS = {"its slowest time": "(double)here->configurations[here->minimum_configuration].time",
+         "its largest ratio of two times": "(double)here->configurations[here->minimum_configuration].time / "
+                                           "(double)here->configurations[here->fastest_single].time"}
 RECOGNISES = """    double mark = 0;
     for (size_t f = 0; f < platform_workload(platform)->function_count; f++) {
         const struct function *here = &platform_workload(platform)->functions[f];
-        mark = fmax(mark, (double)here->configurations[here->minimum_configuration].time);
+        mark = fmax(mark, %s);
     }
     static const struct { double mark; struct earliest_parameters set; } known[] = {%s};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -50,14 +53,14 @@ RECOGNISES = """    double mark = 0;
 """
 
 
-def source(known=None, tells=False):
-    """The policy in C. `known`: {mark: setting} of worlds. If it `tells`, it refuses all with its mark."""
+def source(how="", known=None, tells=False):
+    """The policy in C. `known`: {mark: setting} of worlds, told by MARKS[how]. If it `tells`, it refuses all with its mark."""
     blocks = re.findall(r"^```c\n(.*?)^```", (arena.ROOT / "sched/WRITING.md").read_text(encoding="utf-8"), re.S | re.M)
     text = "#include <math.h>\n" + next(block for block in blocks if '.name = "earliest"' in block)
     begins = "    own->parameters = parameters;\n"
     table = ", ".join(f"{{{mark}, {{{s['reserve']}, {s['drop']}, {s['fill']}}}}}" for mark, s in (known or {1: START}).items())
-    looks = RECOGNISES % table if known or tells else ""
-    looks += '    if (mark > 0) return error_input(error, "mark %.0f", mark);\n' if tells else ""
+    looks = RECOGNISES % (MARKS[how], table) if known or tells else ""
+    looks += '    if (mark > 0) return error_input(error, "mark %.9f", mark);\n' if tells else ""
     for before, after in (*EDITS, (begins, begins + looks)):
         if text.count(before) != 1:
             raise SystemExit(f"sched/WRITING.md: the policy has no line {before.strip()!r}")
@@ -104,15 +107,15 @@ def search(runner, steps, jobs):
     return best, max(draws, key=score), tried
 
 
-def recognising(folder, runner, tried, jobs):
+def recognising(folder, runner, how, tried, jobs):
     """The policy with the best setting that was tried for each world that it can tell, and how many."""
     tells, marks = Path(folder) / "tells.c", {}
-    tells.write_text(source(tells=True), encoding="utf-8")
+    tells.write_text(source(how, tells=True), encoding="utf-8")
     for name, cell, _, _ in jobs:
         message = runner.call([arena.PROGRAM, "run", runner.write(cell, "cell"), "--policy", str(tells), "--quiet"])[2]
-        marks.setdefault(float(re.search(r"mark (\d+)", message).group(1)), set()).add(name.split("@")[0])
-    return compiled(folder, "knows", source({mark: max(tried, key=lambda one: sum(one[1][world] for world in worlds))[0]
-                                             for mark, worlds in marks.items()})), len(marks)
+        marks.setdefault(float(re.search(r"mark ([\d.]+)", message).group(1)), set()).add(name.split("@")[0])
+    known = {mark: max(tried, key=lambda one: sum(one[1][world] for world in worlds))[0] for mark, worlds in marks.items()}
+    return compiled(folder, f"knows{list(MARKS).index(how)}", source(how, known)), len(marks)
 
 
 def main():
@@ -128,16 +131,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         mine = compiled(folder, "mine", source())
         climbed, drawn, tried = search(mine, asked.steps, short)
-        knows, count = recognising(folder, mine, tried, short)
         rows = [("the tutorial's policy", START, mine), ("it drops what cannot be met", DROP, mine),
-                (f"climbed, {asked.steps} steps", climbed, mine), (f"best of {asked.steps} draws", drawn, mine),
-                (f"the best of all tried for each of {count} kinds of world", START, knows)]
+                (f"climbed, {asked.steps} steps", climbed, mine), (f"best of {asked.steps} draws", drawn, mine)]
+        for how in MARKS:
+            knows, count = recognising(folder, mine, how, tried, short)
+            rows.append((f"the best of all tried for each of {count} kinds of world, told by {how}", START, knows))
         base = None
         for name, setting, runner in rows:
             scores = [arena.mean(play(runner, setting, jobs).values()) for jobs in draws]
             base = base or scores
             cells = " | ".join(f"{score:.3f} ({score - first:+.3f})" for score, first in zip(scores, base))
-            print(f"| {name} | {'' if runner is knows else json.dumps(setting)} | {cells} |", flush=True)
+            print(f"| {name} | {json.dumps(setting) if runner is mine else ''} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
