@@ -31,7 +31,8 @@ void csv_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-void csv_number(FILE *out, double value)
+/* Writes the fewest digits, from 15 on, that give the number back; nothing for NAN. */
+static void csv_number(FILE *out, double value)
 {
     char text[SWEPT_NUMBER] = "";
     if (!isnan(value))

@@ -14,8 +14,6 @@ bool csv_is_formula(const char *text);
 /* Writes a text, quoted if necessary. A text for which csv_is_formula is true gets a leading
  * apostrophe. A reader recovers every text by removing one leading apostrophe. */
 void csv_text(FILE *out, const char *text);
-/* Writes the fewest digits, from 15 on, that give the number back; nothing for NAN. */
-void csv_number(FILE *out, double value);
 
 /* Writes the format with its conversions as cells: %s a text, nothing for NULL; %g a number,
  * nothing for NAN; %zu a whole number. Commas and line ends are those of the format:

@@ -300,7 +300,7 @@ static bool is_published(const struct page_figure *figure)
     return strcmp(figure->script, "published") == 0;
 }
 
-/* Writes the figures of a scenario; REPORT_NONE: those that are of none, each folded. */
+/* Writes the figures of a scenario; REPORT_NONE: of none, each folded but for curves. */
 static void figures_write(const struct page *page, const size_t *places, size_t scenario, FILE *out)
 {
     for (size_t f = 0; f < page->figure_count; f++) {
@@ -308,7 +308,8 @@ static void figures_write(const struct page *page, const size_t *places, size_t 
         if (places[f] != scenario || is_published(figure))
             continue;
         if (scenario == REPORT_NONE)
-            html_print(out, "<details class=\"part\"><summary>%s %s</summary>", figure->script,
+            html_print(out, "<details class=\"part\"%s><summary>%s %s</summary>",
+                       page->report->curves != NULL ? " open=\"open\"" : "", figure->script,
                        names_conditions(page->report->arena, figure->subject));
         figure_data_write(page, figure, out);
         if (scenario == REPORT_NONE)
@@ -444,12 +445,15 @@ bool report_html(const struct page *page, FILE *out, struct error *error)
             page_published(page, &page->figures[f], out);
     if (overview_exists(report))
         overview_print(report, true, out);
-    if (report->curves != NULL)
+    if (report->curves != NULL) {
+        scenarios_write(page, out);
         curves_html(report, out);
+    }
     what_was_run(page, out);
     repeat_write(page, out);
     published_write(report, out);
-    scenarios_write(page, out);
+    if (report->curves == NULL)
+        scenarios_write(page, out);
     notices_write(report, out);
     page_reading(page, out);
     page_assumptions(page, out);

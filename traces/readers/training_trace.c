@@ -20,9 +20,9 @@
 #define NAME(format) #format,
 const char *const training_formats[] = {FORMATS(NAME) NULL};
 const char *const instance_type_names[] = {"training", "inference", "llm-inference", NULL};
-const char *const training_roles[] = {"arrival",   "gpus",      "model", "iterations",
-                                      "duration",  "iteration", "id",    "cluster",
-                                      "gpu_types", "start",     "end",   NULL};
+static const char *const training_roles[] = {"arrival",   "gpus",      "model", "iterations",
+                                             "duration",  "iteration", "id",    "cluster",
+                                             "gpu_types", "start",     "end",   NULL};
 
 static const struct training_columns columns_esgsim = {
     .names = {"arrival_s", "gpus", "model", "iterations", "duration_s", "iteration_s", "id",

@@ -73,9 +73,6 @@ enum training_role {
     TRAINING_ROLES
 };
 
-/* Names of the first TRAINING_NAMED_ROLES, NULL-terminated. */
-extern const char *const training_roles[];
-
 /* The columns of a table. */
 struct training_columns {
     const char *header;                /* of a layout that has none; NULL: the file's first line */
