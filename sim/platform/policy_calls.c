@@ -97,10 +97,10 @@ static inline const char *enter(struct platform *platform, const char *callback)
     place->inside = true;
     place->calls++;
     place->now = platform->now;
-    if (platform->numbered) {
-        platform->callback = ++platform->callbacks;
-        platform->outer_callback = before == NULL ? platform->callback : platform->outer_callback;
-    }
+    if (!platform->numbered)
+        return before;
+    platform->callback = ++platform->callbacks;
+    platform->outer_callback = before == NULL ? platform->callback : platform->outer_callback;
     if (platform->foreign && before == NULL)
         foreign_clock(platform, -1);
     return before;
@@ -108,11 +108,12 @@ static inline const char *enter(struct platform *platform, const char *callback)
 
 static inline void leave(struct platform *platform, const char *before)
 {
-    if (platform->numbered)
-        platform->callback = platform->outer_callback;
     platform->place->inside = before != NULL;
     if (before != NULL)
         platform->place->callback = before;
+    if (!platform->numbered)
+        return;
+    platform->callback = platform->outer_callback;
     if (!platform->foreign)
         return;
     if (before == NULL)

@@ -245,8 +245,6 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
                                 .policy = policy,
                                 .options = options,
                                 .recorder = options->recorder,
-                                .numbered =
-                                    options->recorder != NULL && options->recorder->action != NULL,
                                 .backend = options->backend,
                                 .host = options->backend != NULL ? 0 : experiment->platform.host,
                                 .arena = {.exhausted = run_exhausted, .context = &platform},
@@ -263,6 +261,8 @@ bool simulation_run_with(const struct experiment *experiment, const struct polic
     struct platform *before = policy_calls_begin(&platform);
     platform.foreign = module_has(policy) || (experiment->policy_shadow != NULL &&
                                               policy_module_named(experiment->policy_shadow));
+    platform.numbered =
+        platform.foreign || (options->recorder != NULL && options->recorder->action != NULL);
     (void)fegetenv(&platform.rounding);
     for (uint64_t asking = 0; asking <= 1; asking++)
         random_stream_open(&platform.random[asking], draw_seed(&platform, 0), RANDOM_MODULE, asking,

@@ -241,7 +241,7 @@ struct platform {
     struct simulation_place own_place;
     /* Numbers of callbacks: called so far, in progress, of the one around that. */
     uint64_t callbacks, callback, outer_callback;
-    bool numbered;                  /* so that actions are recorded or replayed */
+    bool numbered;                  /* actions are recorded or replayed, or the policy is foreign */
     uint64_t unnoted;               /* units charged, of which the recorder has no row yet */
     uint64_t noted;                 /* the callback of its last row */
     bool foreign;                   /* the policy is of a module (sched/module.h) */
