@@ -303,9 +303,9 @@ def unlike(one, other, seconds):
     return lines[0].decode().strip() if lines and min(map(time_of, lines)) < seconds else None
 
 
-def run_again(runner, name, path, seed, actions):
+def run_again(runner, name, cell, path, seed, actions):
     """The policy does the same twice, and does the same before another future begins."""
-    end = 3 if name.startswith("a100-trace") else 30
+    end = 3 if name.startswith("a100-trace") else (cell["warmup_s"] + cell["measured_s"]) / 2
     other = f"{actions}.again"
     runner.act(path, seed, other)
     action = unlike(actions, other, math.inf)
@@ -315,7 +315,7 @@ def run_again(runner, name, path, seed, actions):
     runner.act(path, seed, other, "--swerve", str(end))
     action = unlike(actions, other, end)
     if action is not None:
-        raise Fault(f"swerve: in {name}, seed {seed}, its actions before {end} s depend on what comes later, or on memory "
+        raise Fault(f"swerve: in {name}, seed {seed}, its actions before {end:g} s depend on what comes later, or on memory "
                     f"that is not the policy's. The first action that differs: {action}")
     os.unlink(other)
 
@@ -328,7 +328,7 @@ def run_cell(runner, name, cell, seed, again):
     if refusal is not None:
         return {"cell": name, "seed": seed, "refused": refusal}
     if again:
-        run_again(runner, name, path, seed, actions)
+        run_again(runner, name, cell, path, seed, actions)
     figures = runner.judge(path, seed, actions)
     os.unlink(actions)
     return {"cell": name, "seed": seed, **{key: figures[key] for key in FIGURES}}
