@@ -102,6 +102,20 @@ static inline struct error *hear(void)
             fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
     } while (false)
 
+/* Each part begins where the one before it ends, at its last character, or later. */
+static inline void assert_in_order(const char *text, const char *const *parts, size_t count)
+{
+    const char *at = text;
+    for (size_t i = 0; i < count; i++) {
+        at = strstr(at, parts[i]);
+        if (at == NULL) {
+            fail_msg("not found in its place: %s\nin:\n%s", parts[i], text);
+            abort();
+        }
+        at += strlen(parts[i]) - 1;
+    }
+}
+
 /* A call's pointer, which is not NULL. */
 static inline void *must_be(void *pointer, const char *call)
 {

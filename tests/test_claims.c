@@ -408,14 +408,7 @@ CASE(self_checks_come_first_and_signs_last)
         "\n== sources and notes",
         "  note: n\n",
     };
-    const char *at = text;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        at = strstr(at, order[i]);
-        if (at == NULL) {
-            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
-            break;
-        }
-    }
+    assert_in_order(text, order, sizeof order / sizeof order[0]);
     free(text);
     JSON *made = claims_json(judged.claims, ours);
     text = cJSON_Print(made);

@@ -458,15 +458,7 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "\nmade-up.h5, over all assumptions:\n",
         "\n  Partly reproduced: ",
     };
-    const char *at = text;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        at = strstr(at, order[i]);
-        if (at == NULL) {
-            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
-            break;
-        }
-        at += strlen(order[i]) - 1;
-    }
+    assert_in_order(text, order, sizeof order / sizeof order[0]);
     STRING *json = printed(&judged, report_json);
     JSON *root = cJSON_Parse(json);
     const cJSON *figure =

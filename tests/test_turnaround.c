@@ -278,59 +278,16 @@ CASE(a_load_counts_the_turnaround)
     "'noise':{'cv':0},'cold_start_ms':{'mean':0,'cv':0},'gpu_memory_mb':{'weights':1,"             \
     "'per_item':1},'host_memory_mb':1,'turnaround_ms':" turnaround_ms                              \
     "}},'interference':{'model':'none'}}"
-#define WHOLE(model) "{'model':'" model "','sharing':'exclusive','units':1,'memory_mb':100}"
-#define KINDS(functions)                                                                              \
-    "{'name':'kinds','cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[" WHOLE(               \
-        "A") "]},{'vcpus':1,'memory_mb':100,'gpus':[" WHOLE("B") "]}]},'functions':{'functions':["    \
-                                                                 "{'name':'f','model':'"              \
-                                                                 "f'" functions                       \
-                                                                 "}]},'profiles':{'A':" KIND(         \
-                                                                     "1") ",'B':" KIND("4") "},'"     \
-                                                                                            "appl"    \
-                                                                                            "icat"    \
-                                                                                            "ions"    \
-                                                                                            "':[{"    \
-                                                                                            "'nam"    \
-                                                                                            "e':'"    \
-                                                                                            "a','"    \
-                                                                                            "stag"    \
-                                                                                            "es':"    \
-                                                                                            "[{'"     \
-                                                                                            "name"    \
-                                                                                            "':'"     \
-                                                                                            "s','"    \
-                                                                                            "func"    \
-                                                                                            "tion"    \
-                                                                                            "':'"     \
-                                                                                            "f'}]"    \
-                                                                                            "}],'"    \
-                                                                                            "arri"    \
-                                                                                            "vals"    \
-                                                                                            "':"      \
-                                                                                            "{" TRACE \
-                                                                                            "},'"     \
-                                                                                            "slo'"    \
-                                                                                            ":{'"     \
-                                                                                            "ms':"    \
-                                                                                            "500}"    \
-                                                                                            ",'"      \
-                                                                                            "poli"    \
-                                                                                            "cy':"    \
-                                                                                            "{'"      \
-                                                                                            "name"    \
-                                                                                            "':'"     \
-                                                                                            "fifo"    \
-                                                                                            "'},'"    \
-                                                                                            "plat"    \
-                                                                                            "form"    \
-                                                                                            "':{'"    \
-                                                                                            "prew"    \
-                                                                                            "arm'"    \
-                                                                                            ":'"      \
-                                                                                            "none"    \
-                                                                                            "'}"      \
-                                                                                            "," ALL   \
-                                                                                            "}"
+#define WHOLE(model)                                                                               \
+    "{'vcpus':1,'memory_mb':100,'gpus':[{'model':'" model "','sharing':'exclusive','units':1,"     \
+    "'memory_mb':100}]}"
+#define KINDS_BEGIN "{'name':'kinds','cluster':{'invokers':[" WHOLE("A") "," WHOLE("B") "]},"
+#define KINDS_PROFILES "'profiles':{'A':" KIND("1") ",'B':" KIND("4") "},"
+#define KINDS(functions)                                                                           \
+    KINDS_BEGIN KINDS_PROFILES                                                                     \
+        "'functions':{'functions':[{'name':'f','model':'f'" functions "}]},'applications':"        \
+        "[{'name':'a','stages':[{'name':'s','function':'f'}]}],'arrivals':{" TRACE "},'slo':{'ms'" \
+        ":500},'policy':{'name':'fifo'},'platform':{'prewarm':'none'}," ALL "}"
 
 /* How far apart the two batches on each kind begin, less their time. */
 static void check_kinds(double first_ms, double second_ms)
