@@ -270,6 +270,16 @@ static inline void write_temporary(char *path, const char *text)
     close(file);
 }
 
+static inline void unlink_owned(const void *path)
+{
+    (void)unlink(path);
+}
+
+/* The same to the end of the block, which has `path`. */
+#define TEMPORARY(path, ...)                                                                       \
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-test-XXXXXX";                                  \
+    write_temporary(path, __VA_ARGS__)
+
 /* All of a file, with a NUL behind it. The caller frees. */
 static inline char *file_bytes(const char *path, size_t *size)
 {

@@ -310,10 +310,9 @@ CASE(the_value_found_is_that_of_a_scan)
     const size_t count = trials(CASES);
     for (size_t n = 0; n < count; n++) {
         const size_t c = n * CASES / count;
-        char path[] = "/tmp/esgsim-test-XXXXXX";
         const struct scan_case scan = scan_case_of(c);
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-        write_temporary(path, scan_world(c));
+        TEMPORARY(path, scan_world(c));
         struct capacity_question question =
             ask(path, scan.key, "slo_hit_rate", scan.at_least, SEEDS, SEEDS);
         question.overrides = scan.fixed;
@@ -327,7 +326,6 @@ CASE(the_value_found_is_that_of_a_scan)
         assert_int_equal(answer.first_seed, 1);
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
-        unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
     assert_true(agreed >= count - 2);
@@ -534,9 +532,8 @@ CASE(the_platform_finds_the_edge_of_theory)
 
 CASE(answers_do_not_depend_on_the_number_of_workers)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
     struct capacity_answer answers[2];
-    write_temporary(path, scan_world(3));
+    TEMPORARY(path, scan_world(3));
     for (size_t i = 0; i < 2; i++) {
         struct capacity_question question =
             ask(path, "arrivals.rate_per_s", "slo_hit_rate", 0.8, 3, 20);
@@ -559,7 +556,6 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
     }
     for (size_t i = 0; i < 2; i++)
         capacity_answer_clear(&answers[i]);
-    unlink(path);
 }
 
 SUITE("capacity")

@@ -50,10 +50,8 @@ struct judged {
 /* Writes the text to a file and loads it as claims. */
 static struct expectations *load(const char *text, struct error *error)
 {
-    char path[] = "/tmp/esgsim-claims-XXXXXX";
-    write_temporary(path, text);
+    TEMPORARY(path, text);
     struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
-    unlink(path);
     return claims;
 }
 
@@ -311,7 +309,7 @@ CASE(a_claim_may_be_of_trainings)
 
 CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
 {
-    static const char *const wrong[][2] = {
+    static const struct refusal wrong[] = {
         {HITS("size") OF("clockwork max_batch=8", "light") "\"low\": 1}",
          "claims[0].of: s.json has no runs of \"clockwork max_batch=8\" in setting \"light\""},
         {HITS("size") OF("clockwork", "light") AGAINST("nexus", "light") "\"low\": 1}",
@@ -324,15 +322,15 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CLOSED(judged_clear) struct judged judged = {0};
         struct estimate ours = {0};
-        judge(&judged, formatted(CLAIMS("%s"), wrong[i][0]));
+        judge(&judged, formatted(CLAIMS("%s"), wrong[i].text));
         assert_bad_input(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()),
-                         wrong[i][1]);
+                         wrong[i].words);
     }
 }
 
 CASE(faults_of_the_file_are_named_with_their_place)
 {
-    static const char *const wrong[][2] = {
+    static const struct refusal wrong[] = {
         {CLAIMS(HITS("sure") OF("a", "b") "\"low\": 1}"), "claims[0].group: "},
         {CLAIMS("{" HEAD
                 "\"group\": \"size\", \"metric\": \"slo_hit_rat\", " OF("a", "b") "\"low\": "
@@ -369,8 +367,8 @@ CASE(faults_of_the_file_are_named_with_their_place)
         {"{\"title\": \"t\"}", "claims"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_bad_input(load(wrong[i][0], hear()), "/esgsim-claims-");
-        assert_contains(heard.message, wrong[i][1]);
+        assert_bad_input(load(wrong[i].text, hear()), "/esgsim-test-");
+        assert_contains(heard.message, wrong[i].words);
     }
 }
 

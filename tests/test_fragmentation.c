@@ -166,7 +166,7 @@ static uint32_t kinds[TRAININGS], gangs[TRAININGS];
 
 static void simulate(unsigned trial)
 {
-    char path[] = "/tmp/esgsim-fragmentation-XXXXXX", json[4096];
+    char json[4096];
     static char trace[TRAININGS * 64];
     const struct recorder recorder = {.lease = keep_lease, .training = keep_training};
     char *at = trace;
@@ -179,7 +179,7 @@ static void simulate(unsigned trial)
         at += sprintf(at, "%u,%c,%g,%u,%u\n", i, "abc"[kinds[i]], time,
                       1 + (unsigned)(40 * random_uniform(&random)), gangs[i]);
     }
-    write_temporary(path, trace);
+    TEMPORARY(path, trace);
     snprintf(json, sizeof json,
              "{'seed': %u, 'cluster': {'invokers': [{'count': 3, 'vcpus': 16, 'memory_mb': 131072, "
              "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
@@ -193,7 +193,6 @@ static void simulate(unsigned trial)
     last_finish = 0;
     assert_good(
         simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, anew(), hear()));
-    unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
 }

@@ -421,7 +421,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
 {
     static struct log alone;
     RESULT result = {0};
-    char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
+    char json[8192];
     STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
@@ -437,7 +437,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
         count++;
     }
     assert_int_equal(fclose(trace), 0);
-    write_temporary(path, text);
+    TEMPORARY(path, text);
     (void)snprintf(json, sizeof json, format, path, count);
     run_well(json, NULL, &alone, &result);
     for (size_t i = 0, k = 0; i < mixed->request_count; i++) {
@@ -450,7 +450,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
         k++;
     }
     assert_true(result.overall.queue_ms_mean > 1); /* jobs do wait */
-    unlink(path);
 }
 
 CASE(two_kinds_with_a_function_each_are_two_clusters)

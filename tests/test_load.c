@@ -220,14 +220,11 @@ CASE(a_load_beyond_any_rate_is_refused)
 
 CASE(a_swept_load_names_its_runs)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    write_temporary(
-        path,
-        "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
-                           POISSON("1")) ","
-                                         "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
+    TEMPORARY(path, "{\"base\":" WORLD(
+                        INVOKERS("4", "16", "1"),
+                        POISSON("1")) ","
+                                      "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
     OWNED(sweep_free) struct sweep *sweep = must(sweep_load(path, NULL, 0, hear()));
-    unlink(path);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
         EXPERIMENT *experiment = must(sweep_experiment(sweep, r, hear()));

@@ -225,12 +225,9 @@ CASE(bad_reference_files_are_refused)
          "is a comparison already"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        char path[] = "/tmp/esgsim-reference-XXXXXX", text[512];
-        (void)snprintf(text, sizeof text,
-                       "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].text);
-        write_temporary(path, text);
+        TEMPORARY(path, formatted("{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}",
+                                  bad[i].text));
         assert_bad_input(expectations_load(path, EXPECTATION_FIGURES, hear()), bad[i].words);
-        assert_int_equal(unlink(path), 0);
     }
 }
 

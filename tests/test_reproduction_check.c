@@ -45,17 +45,15 @@ struct judged {
 static void judge(struct judged *judged, const struct fixture *made, size_t count,
                   const char *figures)
 {
-    char path[] = "/tmp/esgsim-reference-XXXXXX";
     STRING *text = NULL;
     assert_true(
         asprintf(&text, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", figures) > 0);
-    write_temporary(path, text);
+    TEMPORARY(path, text);
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);
     judged->report->details = true;
     judged->reference = expectations_load(path, EXPECTATION_FIGURES, hear());
-    (void)unlink(path);
     assert_good(judged->reference != NULL);
     report_judge(judged->report, judged->reference);
     judged->judgement = &judged->report->judgements[0];

@@ -71,14 +71,6 @@ static bool scattered_decide(void *state, struct platform *platform)
 
 POLICY(scattered, .state_bytes = sizeof(struct scattered), .decide = scattered_decide);
 
-/* Of the last run. */
-
-static void go(const char *json, const struct policy *policy)
-{
-    simulation_result_clear(&result);
-    run_well(json, policy, &rows, &result);
-}
-
 CASE(a_warm_chain_takes_its_executions_and_one_transfer)
 {
     go(WORLD("2", QUIET, EVERY("1000"), CHAIN ",'warmup_requests':0,'requests':3"), &scattered);

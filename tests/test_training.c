@@ -324,9 +324,8 @@ CASE(a_gang_pays_for_each_further_invoker)
                  {&first_come, 'b', 8, 4, 100 / 0.9}, {&alternating, 'a', 4, 2, 125},
                  {&alternating, 'a', 1, 1, 100}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char trace[64], json[WORLD_BYTES] = "";
-        (void)snprintf(trace, sizeof trace, "0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
-        world_add(json, "%s", world(trace, 4, 2, ""));
+        char *trace = formatted("0,%c,0,100,%u\n", cases[c].model, cases[c].gpus);
+        char *json = world_copy(world(trace, 4, 2, ""));
         world_replace(json, "'name': 'two', ", "'name': 'two', 'penalty': [1, 0.8, 0.5], ");
         world_replace(json, "'b': {'class'", "'b': {'penalty': [0.9], 'class'");
         train_well(json, cases[c].policy, NULL);
@@ -571,15 +570,14 @@ CASE(a_converted_trace_has_the_same_finish_times)
         {"sia_philly.csv.gz", "muri-v100.json", ", 'cluster': '6c71a0'", "srsf"}};
     static struct training_result_row then[TRAININGS_MAX];
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        char from[96], path[] = "/tmp/esgsim-test-XXXXXX";
+        char from[96];
         (void)snprintf(from, sizeof from, "traces/trainings/%s", cases[c][0]);
-        write_temporary(path, "");
+        TEMPORARY(path, "");
         convert(from, path);
         train_trace(from, cases[c][1], cases[c][2], cases[c][3]);
         const size_t count = kept.count;
         memcpy(then, kept.trainings, count * sizeof *then);
         train_trace(path, cases[c][1], cases[c][2], cases[c][3]);
-        (void)unlink(path);
         assert_true(count > 99 && kept.count == count);
         for (size_t i = 0; i < count; i++)
             if (then[i].start_ns != kept.trainings[i].start_ns ||
@@ -594,15 +592,13 @@ CASE(a_training_without_a_model_takes_its_duration)
 {
     static const char *const policies[] = {"fifo", "sjf-ffs", "sjf-bsbf"};
     static const double finish_s[] = {100.5, 60, 190.5};
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    write_temporary(path, "arrival_s,gpus,duration_s,model\n0,32,100.5,\n10,32,50,a\n"
-                          "20,64,90,\n");
+    TEMPORARY(path, "arrival_s,gpus,duration_s,model\n0,32,100.5,\n10,32,50,a\n"
+                    "20,64,90,\n");
     for (size_t p = 0; p < 3; p++) {
         train_trace(path, NULL, "", policies[p]);
         for (size_t i = 0; i < 3; i++)
             assert_int_equal(kept.trainings[i].finish_ns, sim_from_s(finish_s[i]));
     }
-    (void)unlink(path);
 }
 
 /* ---- GPU models ------------------------------------------------------------------------------ */
@@ -928,10 +924,9 @@ static void check_record(const struct run_record *record)
 
 CASE(the_results_file_has_trainings_and_leases)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
     const struct override all = {"record", "all"};
     struct training_measures measures;
-    write_temporary(path, "");
+    TEMPORARY(path, "");
     EXPERIMENT *experiment =
         must(experiment_load("workloads/experiments/training-dynamic.json", &all, 1, hear()));
     store_run(experiment, path, &measures);
@@ -959,7 +954,6 @@ CASE(the_results_file_has_trainings_and_leases)
     assert_bad_input(training_chart(&results->runs[0], record, 100, &chart, hear()), "");
     arena_destroy(chart.arena);
     (void)fclose(sink);
-    unlink(path);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */

@@ -20,14 +20,8 @@ static struct training_models *models_of(const char *text, struct error *error)
 
 static struct training_trace *trace_of(const char *text, const char *format, struct error *error)
 {
-    char path[] = "/tmp/esgsim-trainings-XXXXXX";
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    struct training_trace *trace = training_trace_read(path, format, error);
-    (void)unlink(path);
-    return trace;
+    TEMPORARY(path, text);
+    return training_trace_read(path, format, error);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
