@@ -208,6 +208,16 @@ static inline char *json_requote(char *json)
     return json;
 }
 
+/* What stands at a path of names and indices, such as "runs/0/name"; it is there. */
+static inline const cJSON *json_at(const cJSON *at, const char *path)
+{
+    char *rest = formatted("%s", path);
+    for (char *name; (name = strtok_r(rest, "/", &rest)) != NULL;)
+        at = must(cJSON_IsArray(at) ? cJSON_GetArrayItem(at, (int)strtol(name, NULL, 10))
+                                    : cJSON_GetObjectItemCaseSensitive(at, name));
+    return at;
+}
+
 /* ---- What a test holds to the end of a block ------------------------------------------------- */
 
 /* OWNED(function) before the declaration of a pointer: the function frees it where its block ends.

@@ -245,11 +245,7 @@ CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
                         "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
              hear()));
     JSON *root = json_parse_file("results/reality/runs.json", hear());
-    const cJSON *one = NULL,
-                *list = cJSON_GetObjectItem(
-                    cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
-                                        "measured"),
-                    "bert-2.6b-apart");
+    const cJSON *one = NULL, *list = json_at(root, "sets/0/measured/bert-2.6b-apart");
     double sum = 0;
     cJSON_ArrayForEach(one, list) sum += one->valuedouble;
     sum /= cJSON_GetArraySize(list);
@@ -411,16 +407,15 @@ CASE(self_checks_come_first_and_signs_last)
     JSON *made = claims_json(judged.claims, ours);
     text = cJSON_Print(made);
     JSON *root = cJSON_Parse(text);
-    const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 0);
-    assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
-    assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
-    assert_string_equal(cJSON_GetObjectItem(claim, "evidence")->valuestring, "published");
-    assert_string_equal(cJSON_GetObjectItem(claim, "mechanism")->valuestring, "m");
-    assert_absolute(cJSON_GetObjectItem(claim, "ours_by_published")->valuedouble, 0.75 / 1.1,
-                    1e-12);
-    assert_absolute(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
-    assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
+    const cJSON *claim = json_at(root, "claims/0");
+    assert_string_equal(json_at(claim, "verdict")->valuestring, "contradicted");
+    assert_string_equal(json_at(claim, "standing")->valuestring, "below");
+    assert_string_equal(json_at(claim, "evidence")->valuestring, "published");
+    assert_string_equal(json_at(claim, "mechanism")->valuestring, "m");
+    assert_absolute(json_at(claim, "ours_by_published")->valuedouble, 0.75 / 1.1, 1e-12);
+    assert_absolute(json_at(claim, "mean")->valuedouble, 0.75, 1e-12);
+    assert_true(cJSON_IsNull(json_at(claim, "high")));
+    assert_int_equal(json_at(claim, "seeds")->valueint, 3);
     free(text);
 }
 

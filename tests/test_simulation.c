@@ -441,11 +441,8 @@ CASE(a_broken_rule_ends_the_run_and_is_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_bad_run(run(WORLD("1", QUIET, EVERY("1"), ONE ",'warmup_requests':0,'requests':50"),
                            &cases[i].policy, &rows, anew(), hear()),
-                       "");
-        if (strstr(heard.message, cases[i].says) == NULL ||
-            strstr(heard.message, cases[i].policy.name) == NULL)
-            fail_msg("expected '%s' by '%s', got: %s", cases[i].says, cases[i].policy.name,
-                     heard.message);
+                       cases[i].says);
+        assert_contains(heard.message, cases[i].policy.name);
     }
 }
 

@@ -195,15 +195,13 @@ CASE(a_plan_from_six_points_is_within_a_tenth_of_that_from_all)
 /* An experiment with the trainings of `trace`, in Synergy's layout. */
 static const char *world(const char *trace, unsigned invokers, unsigned gpus, const char *rules)
 {
-    static char json[4096];
     trace_is(trace);
-    (void)snprintf(json, sizeof json,
-                   "{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': "
-                   "512000,'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
-                   "16384, 'count': %u}]}]}, 'training': {'models': %s, 'arrivals': {'process': "
-                   "'trace', 'file': '%s', 'format': 'synergy'}%s}}",
-                   invokers, gpus, MODELS, trace_path, rules);
-    return json_requote(json);
+    return json_requote(
+        formatted("{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': "
+                  "512000,'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
+                  "16384, 'count': %u}]}]}, 'training': {'models': %s, 'arrivals': {'process': "
+                  "'trace', 'file': '%s', 'format': 'synergy'}%s}}",
+                  invokers, gpus, MODELS, trace_path, rules));
 }
 
 /* Of sim/platform/trainings.h, which defines types of the names that results/store/store.h uses. */
@@ -1032,10 +1030,9 @@ CASE(broken_rules_end_the_run_and_are_named)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bad = cases[c];
-        assert_false(train(world("0,a,0,35,1\n", 1, 2, ""), &breaking, NULL, hear()));
-        if (heard.kind != ERROR_RUN || strstr(heard.message, bad.message) == NULL ||
-            strstr(heard.message, "policy breaking, seed 1") == NULL)
-            fail_msg("case %zu: %s", c, heard.message);
+        const char *json = world("0,a,0,35,1\n", 1, 2, "");
+        assert_bad_run(train(json, &breaking, NULL, hear()), bad.message);
+        assert_contains(heard.message, "policy breaking, seed 1");
     }
 }
 
@@ -1056,13 +1053,8 @@ CASE(bad_input_names_file_and_key)
         {"0,a,0,35,1\n", ", 'model': 3", "unknown key"},
         {"0,a,0,35,1\n", "}, 'requests': 3, 'slo': {", "is about requests"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct experiment *experiment = experiment_parse(world(cases[c].key, 2, 4, cases[c].text),
-                                                         "world.json", ".", NULL, 0, hear());
-        if (experiment != NULL || heard.kind != ERROR_INPUT ||
-            strstr(heard.message, cases[c].words) == NULL)
-            fail_msg("case %zu: %s", c, experiment != NULL ? "accepted" : heard.message);
-    }
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_text_refused(world(cases[c].key, 2, 4, cases[c].text), NULL, NULL, cases[c].words);
 }
 
 /* Input that only the run shows to be wrong, and a class that no model has. */
@@ -1089,10 +1081,10 @@ CASE(what_could_never_run_is_refused_with_its_id)
             "{'models': {'name': 'm', 'gangs': [1, 2], 'models': {'a': {'iteration_s': [1, 4]}}}, "
             "'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}, %s}}",
             trace_path, cases[c].text);
-        const bool good = train(json, NULL, NULL, hear());
-        if (good != (cases[c].words == NULL) ||
-            (!good && (heard.kind != ERROR_INPUT || strstr(heard.message, cases[c].words) == NULL)))
-            fail_msg("case %zu: %s", c, heard.message);
+        if (cases[c].words == NULL)
+            train_well(json, NULL, NULL);
+        else
+            assert_bad_input(train(json, NULL, NULL, hear()), cases[c].words);
     }
 }
 
@@ -1132,21 +1124,20 @@ CASE(notices_count_guessed_pairs_and_name_another_gpu)
 
 CASE(a_class_without_models_is_refused)
 {
-    char json[] = "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
-                  "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
-                  "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
-    assert_bad_input(
-        experiment_parse(json_requote(json), "world.json", ".", NULL, 0, hear()),
+    static const char json[] =
+        "{'cluster': 'workloads/clusters/v100-8x8.json', 'training': {'models': "
+        "'workloads/models/muri-v100.json', 'arrivals': {'process': 'poisson', "
+        "'per_hour': 10, 'count': 20, 'split': {'speech': 0.9, 'image': 0.1}}}}";
+    assert_text_refused(
+        json, NULL, NULL,
         "training.arrivals.split: no model of class \"speech\" is in the models \"muri-v100\"");
 }
 
 CASE(a_policy_that_does_not_serve_trainings_is_refused)
 {
-    const struct override esg = {"policy.name", "edf"};
     struct experiment *experiment =
-        experiment_parse(world("0,a,0,35,1\n", 1, 2, ""), "world.json", ".", &esg, 1, hear());
+        load_with(world("0,a,0,35,1\n", 1, 2, ""), "policy.name", "edf");
     double *values = NULL;
-    assert_non_null(experiment);
     assert_bad_input(policy_resolve(experiment, &values, hear()),
                      "policy \"edf\" serves requests only");
     assert_contains(heard.message, "synergy");
