@@ -19,11 +19,7 @@ struct surfaces {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
-    struct gpu_kind kind;
-    struct function_gpu on;
-    struct gpu_spec gpu;
-    struct invoker_group group;
-    struct workload workload;
+    struct test_cluster of;
 };
 
 static void world_fill(struct surfaces *world, uint64_t *state, double cv)
@@ -31,11 +27,10 @@ static void world_fill(struct surfaces *world, uint64_t *state, double cv)
     static char name[] = "f";
     const size_t stages = world->dag.application.stage_count;
     assert_true(stages <= STAGES);
-    world->on = (struct function_gpu){.noise_cv = cv, .runs = true};
-    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
+    world->of.on = (struct function_gpu){.noise_cv = cv, .runs = true};
     for (size_t s = 0; s < stages; s++) {
         world->functions[s] = (struct function){.name = name,
-                                                .gpus = &world->on,
+                                                .gpus = &world->of.on,
                                                 .configurations = world->configurations[s],
                                                 .configuration_count = CONFIGURATIONS};
         for (size_t i = 0; i < CONFIGURATIONS; i++)
@@ -46,19 +41,7 @@ static void world_fill(struct surfaces *world, uint64_t *state, double cv)
                                        .time = (sim_time_t)(1 + test_below(state, 100)) * SIM_MS,
                                        .cost_per_job_usd = 1 + (double)test_below(state, 50)};
     }
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
-    world->group =
-        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
-    world->workload = (struct workload){
-        .functions = world->functions,
-        .function_count = stages,
-        .applications = &world->dag.application,
-        .application_count = 1,
-        .queue_count = (uint32_t)stages,
-        .max_stages = stages,
-        .kinds = &world->kind,
-        .kind_count = 1,
-        .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
+    test_cluster_of(&world->of, &world->dag.application, world->functions, stages);
 }
 
 static struct orion_model *model_of(struct surfaces *world, struct arena *arena, double slo_ms,
@@ -66,7 +49,7 @@ static struct orion_model *model_of(struct surfaces *world, struct arena *arena,
 {
     world->dag.application.slo = sim_from_ms(slo_ms);
     struct orion_model *model =
-        must(orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear()));
+        must(orion_model_create(arena, &world->of.workload, 0, 65535, BINS, percentile, hear()));
     return model;
 }
 
