@@ -146,9 +146,7 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
     const struct override override = {key, value};
-    struct experiment *experiment =
-        must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
-    return experiment;
+    return must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
 }
 
 static inline struct experiment *load(const char *json)

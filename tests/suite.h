@@ -181,8 +181,7 @@ static inline struct arena *suite_arena(void)
 /* Random numbers of GSL's Mersenne twister, to the end of the suite. */
 static inline gsl_rng *seeded(unsigned long seed)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    assert_non_null(rng);
+    gsl_rng *rng = must(gsl_rng_alloc(gsl_rng_mt19937));
     gsl_rng_set(rng, seed);
     *(gsl_rng **)arena_allocate(suite_arena(), 1, sizeof rng) = rng;
     return rng;
@@ -265,8 +264,7 @@ static inline void arena_home_free_owned(void *pointer)
 
 static inline void write_text(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "w"));
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
 }
@@ -301,8 +299,7 @@ static inline char *file_bytes(const char *path, size_t *size)
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     *size = (size_t)ftell(file);
     rewind(file);
-    char *bytes = calloc(1, *size + 1);
-    assert_non_null(bytes);
+    char *bytes = must(calloc(1, *size + 1));
     assert_int_equal(fread(bytes, 1, *size, file), *size);
     assert_int_equal(fclose(file), 0);
     return bytes;

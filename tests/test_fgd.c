@@ -306,10 +306,9 @@ CASE(what_fgd_cannot_place_is_refused)
          "'trace', 'file': 'traces/trainings/openb_default.csv.gz', 'load': 0.1}}, 'policy': "
          "{'name': 'sjf'}}",
          "without a GPU"}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         assert_bad_input(run_recorded(cases[c].text, NULL, NULL, 0, NULL, anew(), hear()),
                          cases[c].words);
-    }
 }
 
 SUITE("fgd")

@@ -75,9 +75,7 @@ static struct suffix *suffix_of(const struct planned *world, struct arena *arena
     const struct suffix_inputs inputs = {world->risks[0],        UNITS + 1,
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
-    struct suffix *suffix =
-        must(suffix_create(arena, &world->of.workload, &world->settings, &inputs, hear()));
-    return suffix;
+    return must(suffix_create(arena, &world->of.workload, &world->settings, &inputs, hear()));
 }
 
 /* t', written down from its definition. */

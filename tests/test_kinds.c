@@ -552,9 +552,8 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
     };
     static struct log logs[3];
     EXPERIMENT *e = load(worlds[2]);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         run_well(worlds[i], &at_random, &logs[i], anew());
-    }
     double noise[2][300] = {{0}};
     bool seen[2] = {false, false};
     for (size_t k = 0; k < 2; k++)

@@ -48,9 +48,7 @@ static struct orion_model *model_of(struct surfaces *world, struct arena *arena,
                                     double percentile)
 {
     world->dag.application.slo = sim_from_ms(slo_ms);
-    struct orion_model *model =
-        must(orion_model_create(arena, &world->of.workload, 0, 65535, BINS, percentile, hear()));
-    return model;
+    return must(orion_model_create(arena, &world->of.workload, 0, 65535, BINS, percentile, hear()));
 }
 
 static size_t random_steps(const struct orion_model *model, uint64_t *state, uint16_t *steps)

@@ -118,8 +118,7 @@ static cJSON *resolve(void)
 {
     OWNED(experiment_free)
     struct experiment *experiment = must(experiment_parse(world, "world", ".", NULL, 0, hear()));
-    cJSON *resolved = must(cJSON_Parse(experiment->resolved_json));
-    return resolved;
+    return must(cJSON_Parse(experiment->resolved_json));
 }
 
 /* The value at a dotted key, in which a number counts in an array; NULL where there is none. */

@@ -20,9 +20,7 @@ static struct experiment *parse(const char *json, const char *const *pairs)
         assert_true(count < OVERRIDES_MAX);
         overrides[count] = (struct override){pairs[2 * count], pairs[2 * count + 1]};
     }
-    struct experiment *experiment =
-        must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
-    return experiment;
+    return must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
 }
 
 #define WORLD(...) parse(diamond, (const char *const[]){__VA_ARGS__, NULL})

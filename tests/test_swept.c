@@ -141,8 +141,7 @@ static const cJSON *member_at(const cJSON *object, const char *key)
 static cJSON *resolved(const struct experiment *experiment)
 {
     assert_non_null(experiment);
-    cJSON *object = must(cJSON_Parse(experiment->resolved_json));
-    return object;
+    return must(cJSON_Parse(experiment->resolved_json));
 }
 
 /* Each key has in `configuration` its value, or that of `base` where the run sets none. */

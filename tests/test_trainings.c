@@ -108,9 +108,8 @@ CASE(a_bad_line_is_named_with_its_number)
         {"openb", OPENB "p,1,1,1,1001,,LS,Running,5,6,5\n", ":2: gpu_milli"},
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         assert_bad_input(trace_of(cases[c].text, cases[c].key, hear()), cases[c].words);
-    }
 }
 
 CASE(each_layout_gives_its_fields)
@@ -439,9 +438,8 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
          "models.a.sub_batches: has a \"fixed_mb\" of 3, above"},
         {"{'name':'m'}", "models"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         assert_bad_input(models_of(cases[c][0], hear()), cases[c][1]);
-    }
 }
 
 CASE(the_shipped_models_cover_the_shipped_traces)

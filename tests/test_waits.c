@@ -137,9 +137,8 @@ CASE(who_dispatches_whatever_fits_never_holds_back)
 CASE(under_any_policy_the_parts_add_up)
 {
     const struct policy *policy;
-    for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
+    for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++)
         tell(world_greedy(12 * p + 1), policy);
-    }
 }
 
 /* ---- By hand --------------------------------------------------------------------------------- */
