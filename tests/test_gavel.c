@@ -205,10 +205,9 @@ CASE(the_platform_refuses_other_models_and_too_large_gangs)
     POLICY(wrong, .decide = misplace, .refuses_gang = refuse_nothing, .serves = SERVES_TRAININGS);
     POLICY(blind, .decide = misplace, .serves = SERVES_TRAININGS);
     for (unsigned c = 0; c < 3; c++) {
-        char json[2048];
         TEMPORARY(path,
                   formatted("arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].text));
-        (void)snprintf(json, sizeof json, TYPED("%s", "fifo"), path);
+        char *json = formatted(TYPED("%s", "fifo"), path);
         if (c < 2) {
             assert_false(
                 run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, anew(), hear()));

@@ -777,9 +777,8 @@ CASE(fixed_is_what_keep_alive_s_says)
     assert_non_null(named);
     static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES];
         RESULT second = {0};
-        snprintf(json, sizeof json, "%s", diamond);
+        char *json = world_copy(diamond);
         world_replace(json, "'prewarm'", formatted("'keep_alive_s':%s,'prewarm'", times[i]));
         run_kept(json, NULL, "esg", log, anew());
         run_kept(json, "fixed", "esg", named, &second);

@@ -421,7 +421,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
 {
     static struct log alone;
     RESULT result = {0};
-    char json[8192];
     STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
@@ -438,7 +437,7 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
     }
     assert_int_equal(fclose(trace), 0);
     TEMPORARY(path, text);
-    (void)snprintf(json, sizeof json, format, path, count);
+    char *json = formatted(format, path, count);
     run_well(json, NULL, &alone, &result);
     for (size_t i = 0, k = 0; i < mixed->request_count; i++) {
         const struct request_row *row = &mixed->requests[i], *own = &alone.requests[k];

@@ -169,8 +169,7 @@ CASE(factors_have_the_stated_mean_and_variation)
 
 CASE(a_factor_depends_on_names_and_values_alone)
 {
-    char turned[WORLD_BYTES];
-    (void)snprintf(turned, sizeof turned, "%s", diamond);
+    char *turned = world_copy(diamond);
     /* g comes first, and f has fewer configurations. */
     world_replace(turned, "\"stages\":[{\"name\":\"a\",\"function\":\"f\"",
                   "\"stages\":[{\"name\":\"a\",\"function\":\"g\"");

@@ -568,8 +568,7 @@ CASE(a_converted_trace_has_the_same_finish_times)
         {"sia_philly.csv.gz", "muri-v100.json", ", 'cluster': '6c71a0'", "srsf"}};
     static struct training_result_row then[TRAININGS_MAX];
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        char from[96];
-        (void)snprintf(from, sizeof from, "traces/trainings/%s", cases[c][0]);
+        char *from = formatted("traces/trainings/%s", cases[c][0]);
         TEMPORARY(path, "");
         convert(from, path);
         train_trace(from, cases[c][1], cases[c][2], cases[c][3]);

@@ -401,7 +401,7 @@ CASE(the_models_with_sub_batches_are_muris_in_all_else)
 
 CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
-    static const char *const cases[][2] = {
+    static const struct refusal cases[] = {
         {"{" AXES "'models':{}}", "models: has 0 models"},
         {"{'name':'m','models':{'a':{'share':{'request':0.5,'limit':0.4}}}}",
          "models.a.share: must have a \"limit\""},
@@ -439,7 +439,7 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
         {"{'name':'m'}", "models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
-        assert_bad_input(models_of(cases[c][0], hear()), cases[c][1]);
+        assert_bad_input(models_of(cases[c].text, hear()), cases[c].words);
 }
 
 CASE(the_shipped_models_cover_the_shipped_traces)
