@@ -35,8 +35,9 @@ static inline struct overrides warm(void)
 
 static inline struct experiment *parse(const char *json, const struct overrides *overrides)
 {
-    return must(
-        experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear()));
+    struct experiment *experiment =
+        must(experiment_parse(json, "test.json", ".", overrides->list, overrides->count, hear()));
+    return experiment;
 }
 
 /* A single stage f with 100 ms on a quarter of the only GPU, 5 arrivals a second, at most

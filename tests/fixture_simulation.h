@@ -146,7 +146,8 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
     const struct override override = {key, value};
-    return must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
+    const struct override *given = key != NULL ? &override : NULL;
+    return must(load_or_fail(json, given, hear()));
 }
 
 static inline struct experiment *load(const char *json)

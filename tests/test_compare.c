@@ -111,7 +111,8 @@ static struct pair pair_of(struct experiment *simulated, struct experiment *repl
 
 static struct comparison *compare(const struct pair *pair)
 {
-    return must(compare_load(pair->paths[0], pair->paths[1], hear()));
+    struct comparison *against = must(compare_load(pair->paths[0], pair->paths[1], hear()));
+    return against;
 }
 
 static void refused(const struct pair *pair, const char *says)

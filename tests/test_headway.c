@@ -75,7 +75,9 @@ static struct suffix *suffix_of(const struct planned *world, struct arena *arena
     const struct suffix_inputs inputs = {world->risks[0],        UNITS + 1,
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
-    return must(suffix_create(arena, &world->of.workload, &world->settings, &inputs, hear()));
+    struct suffix *suffix =
+        must(suffix_create(arena, &world->of.workload, &world->settings, &inputs, hear()));
+    return suffix;
 }
 
 /* t', written down from its definition. */

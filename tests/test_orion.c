@@ -48,7 +48,8 @@ static struct orion_model *model_of(struct surfaces *world, struct arena *arena,
                                     double percentile)
 {
     world->dag.application.slo = sim_from_ms(slo_ms);
-    return must(orion_model_create(arena, &world->of.workload, 0, 65535, BINS, percentile, hear()));
+    const struct workload *workload = &world->of.workload;
+    return must(orion_model_create(arena, workload, 0, 65535, BINS, percentile, hear()));
 }
 
 static size_t random_steps(const struct orion_model *model, uint64_t *state, uint16_t *steps)

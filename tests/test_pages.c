@@ -118,7 +118,8 @@ static cJSON *resolve(void)
 {
     OWNED(experiment_free)
     struct experiment *experiment = must(experiment_parse(world, "world", ".", NULL, 0, hear()));
-    return must(cJSON_Parse(experiment->resolved_json));
+    cJSON *resolved = must(cJSON_Parse(experiment->resolved_json));
+    return resolved;
 }
 
 /* The value at a dotted key, in which a number counts in an array; NULL where there is none. */

@@ -141,7 +141,8 @@ static const cJSON *member_at(const cJSON *object, const char *key)
 static cJSON *resolved(const struct experiment *experiment)
 {
     assert_non_null(experiment);
-    return must(cJSON_Parse(experiment->resolved_json));
+    cJSON *object = must(cJSON_Parse(experiment->resolved_json));
+    return object;
 }
 
 /* Each key has in `configuration` its value, or that of `base` where the run sets none. */
