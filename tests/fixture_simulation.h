@@ -63,6 +63,11 @@ static inline FILE *trace_begin(char *path)
     return trace;
 }
 
+/* The same to the end of the block, which has both. */
+#define TRACE_FILE(trace, path)                                                                    \
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-test-XXXXXX";                                  \
+    FILE *trace = trace_begin(path)
+
 /* The i-th registered policy of those that serve requests of any application, NULL past the last.
  * tree needs a file. alpaserve serves chains only: tests/test_alpaserve.c has the random worlds as
  * chains. */
@@ -141,9 +146,8 @@ static inline struct experiment *load_or_fail(const char *json, const struct ove
 static inline struct experiment *load_with(const char *json, const char *key, const char *value)
 {
     const struct override override = {key, value};
-    struct experiment *experiment =
-        must(load_or_fail(json, key != NULL ? &override : NULL, hear()));
-    return experiment;
+    const struct override *given = key != NULL ? &override : NULL;
+    return must(load_or_fail(json, given, hear()));
 }
 
 static inline struct experiment *load(const char *json)
@@ -218,6 +222,21 @@ static inline void run_well(const char *json, const struct policy *policy, struc
                             struct simulation_result *result)
 {
     run_well_with(json, policy, NULL, 0, log, result);
+}
+
+static inline void go(const char *json, const struct policy *policy)
+{
+    run_well(json, policy, &rows, anew());
+}
+
+/* Of a text in which %s stands for the file of a trace of these lines. */
+static inline void run_trace(const char *world, const char *lines, const struct policy *policy)
+{
+    TEMPORARY(path, formatted("time_ms,application\n%s", lines));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    go(formatted(world, path), policy);
+#pragma GCC diagnostic pop
 }
 
 #endif

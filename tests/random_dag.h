@@ -26,6 +26,34 @@ static inline double test_uniform(uint64_t *state)
     return (double)(test_next(state) >> 11) * 0x1p-53;
 }
 
+/* One invoker of 4 vCPUs and a GPU of 4 units. */
+struct test_cluster {
+    struct gpu_kind kind;
+    struct function_gpu on;
+    struct gpu_spec gpu;
+    struct invoker_group group;
+    struct workload workload;
+};
+
+/* With one application, of so many functions at most; what the functions do there is kept. */
+static inline void test_cluster_of(struct test_cluster *of, struct application *application,
+                                   struct function *functions, size_t count)
+{
+    of->kind = (struct gpu_kind){.units = 4, .speed = 1};
+    of->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
+    of->group = (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &of->gpu, .gpu_count = 1};
+    of->workload = (struct workload){.functions = functions, .function_count = count};
+    of->workload.applications = application;
+    of->workload.application_count = 1;
+    of->workload.queue_count = (uint32_t)application->stage_count;
+    of->workload.max_stages = count;
+    of->workload.kinds = &of->kind;
+    of->workload.kind_count = 1;
+    of->workload.cluster.groups = &of->group;
+    of->workload.cluster.group_count = 1;
+    of->workload.cluster.invoker_count = 1;
+}
+
 /* An application whose lists point into the structure: do not copy it. */
 struct test_dag {
     struct application application;

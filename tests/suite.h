@@ -102,6 +102,20 @@ static inline struct error *hear(void)
             fail_msg("\"%s\" lacks \"%s\"", text, part);                                           \
     } while (false)
 
+/* Each part begins where the one before it ends, at its last character, or later. */
+static inline void assert_in_order(const char *text, const char *const *parts, size_t count)
+{
+    const char *at = text;
+    for (size_t i = 0; i < count; i++) {
+        at = strstr(at, parts[i]);
+        if (at == NULL) {
+            fail_msg("not found in its place: %s\nin:\n%s", parts[i], text);
+            abort();
+        }
+        at += strlen(parts[i]) - 1;
+    }
+}
+
 /* A call's pointer, which is not NULL. */
 static inline void *must_be(void *pointer, const char *call)
 {
@@ -167,8 +181,7 @@ static inline struct arena *suite_arena(void)
 /* Random numbers of GSL's Mersenne twister, to the end of the suite. */
 static inline gsl_rng *seeded(unsigned long seed)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    assert_non_null(rng);
+    gsl_rng *rng = must(gsl_rng_alloc(gsl_rng_mt19937));
     gsl_rng_set(rng, seed);
     *(gsl_rng **)arena_allocate(suite_arena(), 1, sizeof rng) = rng;
     return rng;
@@ -192,6 +205,16 @@ static inline char *json_requote(char *json)
     for (char *at = json; (at = strchr(at, '\'')) != NULL;)
         *at = '"';
     return json;
+}
+
+/* What stands at a path of names and indices, such as "runs/0/name"; it is there. */
+static inline const cJSON *json_at(const cJSON *at, const char *path)
+{
+    char *rest = formatted("%s", path);
+    for (char *name; (name = strtok_r(rest, "/", &rest)) != NULL;)
+        at = must(cJSON_IsArray(at) ? cJSON_GetArrayItem(at, (int)strtol(name, NULL, 10))
+                                    : cJSON_GetObjectItemCaseSensitive(at, name));
+    return at;
 }
 
 /* ---- What a test holds to the end of a block ------------------------------------------------- */
@@ -241,8 +264,7 @@ static inline void arena_home_free_owned(void *pointer)
 
 static inline void write_text(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
+    FILE *file = must(fopen(path, "w"));
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
 }
@@ -256,6 +278,16 @@ static inline void write_temporary(char *path, const char *text)
     close(file);
 }
 
+static inline void unlink_owned(const void *path)
+{
+    (void)unlink(path);
+}
+
+/* The same to the end of the block, which has `path`. */
+#define TEMPORARY(path, ...)                                                                       \
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-test-XXXXXX";                                  \
+    write_temporary(path, __VA_ARGS__)
+
 /* All of a file, with a NUL behind it. The caller frees. */
 static inline char *file_bytes(const char *path, size_t *size)
 {
@@ -267,8 +299,7 @@ static inline char *file_bytes(const char *path, size_t *size)
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     *size = (size_t)ftell(file);
     rewind(file);
-    char *bytes = calloc(1, *size + 1);
-    assert_non_null(bytes);
+    char *bytes = must(calloc(1, *size + 1));
     assert_int_equal(fread(bytes, 1, *size, file), *size);
     assert_int_equal(fclose(file), 0);
     return bytes;

@@ -79,9 +79,8 @@ CASE(a_replay_is_the_run_of_each_policy)
     const struct policy *policy;
     for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
         assert_replayed(diamond, policy);
-        for (uint64_t world = 0; world < WORLDS; world++) {
+        for (uint64_t world = 0; world < WORLDS; world++)
             assert_replayed(world_random(world, world % 2 == 1), policy);
-        }
     }
 }
 

@@ -38,12 +38,12 @@ static void functions_add(char *json, const struct groups_world *of)
 }
 
 /* Runs the arrivals, given in us, under the policy. */
-static void go(const struct groups_world *of, const uint32_t *times, const uint32_t *models,
-               unsigned count)
+static void go_on(const struct groups_world *of, const uint32_t *times, const uint32_t *models,
+                  unsigned count)
 {
-    char json[WORLD_BYTES] = "", path[] = "/tmp/esgsim-alpaserve-XXXXXX";
+    char json[WORLD_BYTES] = "";
     const char *comma = "";
-    FILE *trace = trace_begin(path);
+    TRACE_FILE(trace, path);
     for (unsigned i = 0; i < count; i++)
         (void)fprintf(trace, "%.3f,m%u\n", times[i] / 1e3, models[i]);
     assert_int_equal(fclose(trace), 0);
@@ -73,9 +73,7 @@ static void go(const struct groups_world *of, const uint32_t *times, const uint3
             world_add(json, "%s", first[0] == ',' ? "]" : "");
         }
     world_add(json, "}},'requests':%u,'warmup_requests':0}", count);
-    simulation_result_clear(&result);
-    run_well(json, NULL, &rows, &result);
-    (void)unlink(path);
+    run_well(json, NULL, &rows, anew());
     assert_int_equal(rows.request_count, count);
 }
 
@@ -104,7 +102,7 @@ CASE(a_request_goes_to_the_first_group_with_the_fewest)
 {
     static const uint32_t times[] = {0, 1000, 2000, 3000, 50000}, models[] = {0, 1, 0, 0, 1};
     static const uint32_t expected[] = {0, 1, 2, 0, 1};
-    go(&pair, times, models, 5);
+    go_on(&pair, times, models, 5);
     for (uint32_t i = 0; i < 5; i++)
         assert_int_equal(ran_on(0, i), expected[i]);
 }
@@ -114,18 +112,18 @@ CASE(a_request_is_refused_if_its_end_after_turnarounds_is_late)
 {
     static const uint32_t times[] = {0, 0, 0}, models[] = {1, 1, 1};
     struct groups_world of = pair;
-    go(&of, times, models, 3);
+    go_on(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 0);
     of.slo = 22499;
-    go(&of, times, models, 3);
+    go_on(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 1);
     assert_int_equal(rows.requests[2].dropped, 1);
     of.admission = "off";
-    go(&of, times, models, 3);
+    go_on(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 0);
     of = pair;
     of.margin = 1;
-    go(&of, times, models, 3);
+    go_on(&of, times, models, 3);
     assert_int_equal(result.overall.dropped, 1);
 }
 
@@ -142,7 +140,7 @@ CASE(what_a_full_queue_refuses_is_unfinished_no_more)
                                     .admission = "off"};
     static const uint32_t times[] = {0, 11000, 22000, 33000, 44000, 2000000, 2001000, 2002000};
     static const uint32_t models[] = {0, 0, 0, 0, 0, 1, 1, 1};
-    go(&of, times, models, 8);
+    go_on(&of, times, models, 8);
     assert_int_equal(result.overall.dropped, 3);
     assert_int_equal(ran_on(0, 5), 0);
     assert_int_equal(ran_on(0, 6), 1);
@@ -253,7 +251,7 @@ CASE(ends_and_refusals_are_those_of_a_recurrence)
             at += draw(&stream.rng, 1, 60000 / of.groups / of.models);
             models[i] = draw(&stream.rng, 0, of.models - 1);
         }
-        go(&of, times, models, REQUESTS);
+        go_on(&of, times, models, REQUESTS);
         recur(&of, times, models, expected);
         for (uint32_t m = 0; m < of.models; m++)
             check_model(m, models, expected, &served);

@@ -399,9 +399,8 @@ CASE(faults_name_the_very_line)
         {"truncated.csv.gz", "ends early"},
         {"overlong-line.csv.gz", ":3: the line is longer than 1 MiB"},
         {"esgsim-nul.csv", ":3: holds a NUL byte"}};
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         assert_bad_input(reads_to_end(formatted(CORPUS "%s", faults[i][0]), hear()), faults[i][1]);
-    }
 }
 
 CASE(a_missing_file_a_folder_and_an_unknown_format_are_refused)
@@ -683,9 +682,8 @@ CASE(processes_that_cannot_run_are_refused)
          .trace_path = (char[]){DATA "esgsim.csv"},
          .mappings = twice,
          .mapping_count = 2}};
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
         assert_bad_input(arrival_stream_open(&specs[i], &workload, 1, hear()), "");
-    }
 }
 
 CASE(an_arrival_beyond_the_clock_is_refused)

@@ -332,9 +332,8 @@ static int interrupted(const char *path)
     if (temporary == NULL || strncmp(temporary, folder, strlen(folder)) != 0 ||
         !atomic_file_open(&file, path, NULL))
         return 1;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++)
         write_text(formatted("%s/a-figure-of-some-name-%d.csv", temporary, i), "1");
-    }
     return kill(getpid(), SIGTERM);
 }
 

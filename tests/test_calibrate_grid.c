@@ -451,14 +451,11 @@ CASE(deviations_memory_and_cold_starts_reach_the_profile)
     assert_relative(calibration_noise(&calibration, 0), 0.02, 1e-9);
     STRING *text = profile_text(&calibration, &options);
     JSON *root = cJSON_Parse(text);
-    const cJSON *function = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "functions"), "x");
-    const cJSON *cold =
-        cJSON_GetObjectItem(cJSON_GetObjectItem(function, "cold_start_ms"), "samples_ms");
+    const cJSON *cold = json_at(root, "functions/x/cold_start_ms/samples_ms");
     assert_int_equal(cJSON_GetArraySize(cold), 2);
     assert_true(cJSON_GetArrayItem(cold, 0)->valuedouble == 812.5);
     assert_true(cJSON_GetArrayItem(cold, 1)->valuedouble == 790);
-    assert_relative(cJSON_GetObjectItem(cJSON_GetObjectItem(function, "noise"), "cv")->valuedouble,
-                    0.02, 1e-6);
+    assert_relative(json_at(root, "functions/x/noise/cv")->valuedouble, 0.02, 1e-6);
 }
 
 /* ---- What was not seen, on public measurements ----------------------------------------------- */

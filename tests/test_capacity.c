@@ -9,6 +9,12 @@
 
 /* ---- The search alone ------------------------------------------------------------------------ */
 
+/* From 3 on, where NAN is no end, to within 4 %. */
+static struct capacity_range range_of(double low, double high, enum capacity_direction direction)
+{
+    return (struct capacity_range){3, low, high, false, 0.04, 0, 0, direction};
+}
+
 /* Holds on one side of `edge`; the edge itself holds. */
 static bool step_holds(double value, double edge, bool below)
 {
@@ -65,13 +71,9 @@ CASE(seeds_are_added_until_the_interval_is_narrow)
 {
     static const size_t budgets[] = {10, 40, 1000};
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
-        const struct capacity_range range = {.start = 3,
-                                             .low = NAN,
-                                             .high = NAN,
-                                             .tolerance = 0.04,
-                                             .seeds = 10,
-                                             .most_seeds = budgets[i],
-                                             .direction = CAPACITY_GREATEST};
+        struct capacity_range range = range_of(NAN, NAN, CAPACITY_GREATEST);
+        range.seeds = 10;
+        range.most_seeds = budgets[i];
         struct capacity_search search;
         double value;
         capacity_search_start(&search, &range);
@@ -136,11 +138,8 @@ CASE(a_range_without_a_change_says_on_which_side_it_is)
         {CAPACITY_LEAST, NAN, 8, false, CAPACITY_NONE, 8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct capacity_range range = {.start = 3,
-                                             .low = cases[i].low,
-                                             .high = cases[i].high,
-                                             .tolerance = 0.04,
-                                             .direction = cases[i].direction};
+        const struct capacity_range range =
+            range_of(cases[i].low, cases[i].high, cases[i].direction);
         struct capacity_search search;
         search_run(&search, &range, cases[i].holds ? 1e9 : 1e-9, true);
         const struct capacity_interval interval = capacity_search_interval(&search);
@@ -155,8 +154,7 @@ CASE(a_range_without_a_change_says_on_which_side_it_is)
 /* With the wrong direction: the end holds, and the visited values tell against the answer. */
 CASE(a_change_against_the_direction_is_told)
 {
-    const struct capacity_range range = {
-        .start = 3, .low = 2, .high = 8, .tolerance = 0.04, .direction = CAPACITY_GREATEST};
+    const struct capacity_range range = range_of(2, 8, CAPACITY_GREATEST);
     struct capacity_search search;
     const struct capacity_point *from = NULL;
     const struct capacity_point *to = NULL;
@@ -170,13 +168,9 @@ CASE(a_change_against_the_direction_is_told)
 CASE(a_value_that_is_refused_ends_the_range)
 {
     for (int known = 0; known < 2; known++) {
-        const struct capacity_range range = {.start = 3,
-                                             .low = NAN,
-                                             .high = NAN,
-                                             .whole = true,
-                                             .tolerance = 0.04,
-                                             .direction =
-                                                 known ? CAPACITY_GREATEST : CAPACITY_EITHER};
+        struct capacity_range range =
+            range_of(NAN, NAN, known ? CAPACITY_GREATEST : CAPACITY_EITHER);
+        range.whole = true;
         struct capacity_search search;
         double value;
         capacity_search_start(&search, &range);
@@ -211,31 +205,21 @@ static struct scan_case scan_case_of(size_t i)
 {
     static const char *const policies[] = {"fifo", "edf", "min-config", "esg"};
     static const double rates[] = {0.5, 0.7, 0.8, 0.9, 0.95};
-    struct scan_case scan = {.policy = policies[i % 4], .at_least = rates[i % 5]};
-    if (i < 8) {
-        scan.key = "arrivals.rate_per_s";
-        scan.low = 4;
-        scan.high = 100;
-        scan.below = true;
-        scan.fixed[0] = (struct override){"slo.factor", "3"};
-        scan.fixed[1] = (struct override){"requests", "100"};
-        scan.fixed[2] = (struct override){"record", "summary"};
-    } else if (i < 14) {
-        scan.key = "slo.factor";
-        scan.low = 0.3;
-        scan.high = 8;
-        scan.fixed[0] = (struct override){"arrivals.rate_per_s", "4"};
-        scan.fixed[1] = (struct override){"requests", "100"};
-        scan.fixed[2] = (struct override){"record", "summary"};
-    } else {
-        scan.key = "cluster.invokers.0.count";
-        scan.low = 1;
-        scan.high = 24;
-        scan.whole = true;
-        scan.fixed[0] = (struct override){"slo.factor", "3"};
-        scan.fixed[1] = (struct override){"arrivals.rate_per_s", "120"};
-        scan.fixed[2] = (struct override){"platform.initial", "warm"};
-    }
+    static const struct scan_case kinds[] = {
+        {"arrivals.rate_per_s", NULL, 4, 100, 0, false, true, {{0}}},
+        {"slo.factor", NULL, 0.3, 8, 0, false, false, {{0}}},
+        {"cluster.invokers.0.count", NULL, 1, 24, 0, true, false, {{0}}},
+    };
+    static const struct override fixed[][3] = {
+        {{"slo.factor", "3"}, {"requests", "100"}, {"record", "summary"}},
+        {{"arrivals.rate_per_s", "4"}, {"requests", "100"}, {"record", "summary"}},
+        {{"slo.factor", "3"}, {"arrivals.rate_per_s", "120"}, {"platform.initial", "warm"}},
+    };
+    const size_t kind = i < 8 ? 0 : i < 14 ? 1 : 2;
+    struct scan_case scan = kinds[kind];
+    memcpy(scan.fixed, fixed[kind], sizeof scan.fixed);
+    scan.policy = policies[i % 4];
+    scan.at_least = rates[i % 5];
     return scan;
 }
 
@@ -304,6 +288,21 @@ static bool scan_agrees(size_t number, const char *path, const struct scan_case 
     return against == 0;
 }
 
+/* At which values of `key` the metric is at the limit, to within a tenth, by workers. */
+static struct capacity_question ask(const char *path, const char *key, const char *metric,
+                                    double limit, size_t seeds, size_t most_seeds)
+{
+    struct capacity_question question = {.path = path, .key = key, .low = NAN, .high = NAN};
+    question.metric = metric_find(metric);
+    question.threshold = limit;
+    question.tolerance = scan_tolerance;
+    question.seeds = seeds;
+    question.most_seeds = most_seeds;
+    question.jobs = 2;
+    question.quiet = true;
+    return question;
+}
+
 CASE(the_value_found_is_that_of_a_scan)
 {
     size_t agreed = 0;
@@ -311,31 +310,22 @@ CASE(the_value_found_is_that_of_a_scan)
     const size_t count = trials(CASES);
     for (size_t n = 0; n < count; n++) {
         const size_t c = n * CASES / count;
-        char path[] = "/tmp/esgsim-test-XXXXXX";
         const struct scan_case scan = scan_case_of(c);
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
-        write_temporary(path, scan_world(c));
-        const struct capacity_question question = {.path = path,
-                                                   .overrides = scan.fixed,
-                                                   .override_count = 3,
-                                                   .key = scan.key,
-                                                   .metric = metric_find("slo_hit_rate"),
-                                                   .threshold = scan.at_least,
-                                                   .low = scan.low,
-                                                   .high = scan.high,
-                                                   .tolerance = scan_tolerance,
-                                                   .policies = (const char *const[]){scan.policy},
-                                                   .policy_count = 1,
-                                                   .seeds = SEEDS,
-                                                   .most_seeds = SEEDS,
-                                                   .jobs = 2,
-                                                   .quiet = true};
+        TEMPORARY(path, scan_world(c));
+        struct capacity_question question =
+            ask(path, scan.key, "slo_hit_rate", scan.at_least, SEEDS, SEEDS);
+        question.overrides = scan.fixed;
+        question.override_count = 3;
+        question.low = scan.low;
+        question.high = scan.high;
+        question.policies = &scan.policy;
+        question.policy_count = 1;
         if (!capacity_run(&question, &answer, hear()))
             fail_msg("case %zu: %s", c, heard.message);
         assert_int_equal(answer.first_seed, 1);
         assert_int_equal(answer.whole, scan.whole);
         agreed += scan_agrees(c, path, &scan, &answer.curves[0].search);
-        unlink(path);
     }
     /* A curve that is not monotone has several answers, of which the search finds one. */
     assert_true(agreed >= count - 2);
@@ -470,13 +460,10 @@ static void station_try(const struct station *station, size_t requests, size_t n
 {
     const size_t warmup = 2000;
     const size_t count = requests + warmup;
-    const struct capacity_range range = {.start = 0.7 * station->most,
-                                         .low = NAN,
-                                         .high = NAN,
-                                         .tolerance = 0.04,
-                                         .seeds = 10,
-                                         .most_seeds = SEEDS_MOST,
-                                         .direction = CAPACITY_GREATEST};
+    struct capacity_range range = range_of(NAN, NAN, CAPACITY_GREATEST);
+    range.start = 0.7 * station->most;
+    range.seeds = 10;
+    range.most_seeds = SEEDS_MOST;
     struct jobs jobs[SEEDS_MOST] = {{NULL, NULL}};
     struct capacity_search search;
     double value;
@@ -525,21 +512,12 @@ CASE(the_platform_finds_the_edge_of_theory)
     static const struct override overrides[] = {{"requests", "5000"}, {"warmup_requests", "500"}};
     struct tries all = {0};
     for (size_t s = 0; s < STATIONS; s++) {
-        const struct capacity_question question = {.path = stations[s].path,
-                                                   .overrides = overrides,
-                                                   .override_count = 2,
-                                                   .key = "arrivals.rate_per_s",
-                                                   .metric = metric_find("queue_ms_mean"),
-                                                   .at_most = true,
-                                                   .threshold = stations[s].limit_ms,
-                                                   .direction = CAPACITY_GREATEST,
-                                                   .low = NAN,
-                                                   .high = NAN,
-                                                   .tolerance = 0.1,
-                                                   .seeds = 10,
-                                                   .most_seeds = 20,
-                                                   .jobs = 2,
-                                                   .quiet = true};
+        struct capacity_question question = ask(stations[s].path, "arrivals.rate_per_s",
+                                                "queue_ms_mean", stations[s].limit_ms, 10, 20);
+        question.overrides = overrides;
+        question.override_count = 2;
+        question.at_most = true;
+        question.direction = CAPACITY_GREATEST;
         struct tries tries = {0};
         CLOSED(capacity_answer_clear) struct capacity_answer answer = {0};
         assert_good(capacity_run(&question, &answer, hear()));
@@ -554,24 +532,15 @@ CASE(the_platform_finds_the_edge_of_theory)
 
 CASE(answers_do_not_depend_on_the_number_of_workers)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
     struct capacity_answer answers[2];
-    write_temporary(path, scan_world(3));
+    TEMPORARY(path, scan_world(3));
     for (size_t i = 0; i < 2; i++) {
-        const struct capacity_question question = {.path = path,
-                                                   .key = "arrivals.rate_per_s",
-                                                   .metric = metric_find("slo_hit_rate"),
-                                                   .threshold = 0.8,
-                                                   .low = NAN,
-                                                   .high = NAN,
-                                                   .direction = CAPACITY_GREATEST,
-                                                   .tolerance = 0.1,
-                                                   .policies = (const char *const[]){"fifo", "edf"},
-                                                   .policy_count = 2,
-                                                   .seeds = 3,
-                                                   .most_seeds = 20,
-                                                   .jobs = i == 0 ? 1 : 5,
-                                                   .quiet = true};
+        struct capacity_question question =
+            ask(path, "arrivals.rate_per_s", "slo_hit_rate", 0.8, 3, 20);
+        question.direction = CAPACITY_GREATEST;
+        question.policies = (const char *const[]){"fifo", "edf"};
+        question.policy_count = 2;
+        question.jobs = i == 0 ? 1 : 5;
         assert_good(capacity_run(&question, &answers[i], hear()));
     }
     for (size_t p = 0; p < 2; p++) {
@@ -587,7 +556,6 @@ CASE(answers_do_not_depend_on_the_number_of_workers)
     }
     for (size_t i = 0; i < 2; i++)
         capacity_answer_clear(&answers[i]);
-    unlink(path);
 }
 
 SUITE("capacity")

@@ -50,10 +50,8 @@ struct judged {
 /* Writes the text to a file and loads it as claims. */
 static struct expectations *load(const char *text, struct error *error)
 {
-    char path[] = "/tmp/esgsim-claims-XXXXXX";
-    write_temporary(path, text);
+    TEMPORARY(path, text);
     struct expectations *claims = expectations_load(path, EXPECTATION_CLAIMS, error);
-    unlink(path);
     return claims;
 }
 
@@ -247,11 +245,7 @@ CASE(latencies_of_a_real_run_are_read_as_their_mean_and_limits_in_per_cent)
                         "a", "AlpaServe on two V100s", "bert-2.6b-apart") "\"note\": \"\"}"),
              hear()));
     JSON *root = json_parse_file("results/reality/runs.json", hear());
-    const cJSON *one = NULL,
-                *list = cJSON_GetObjectItem(
-                    cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sets"), 0),
-                                        "measured"),
-                    "bert-2.6b-apart");
+    const cJSON *one = NULL, *list = json_at(root, "sets/0/measured/bert-2.6b-apart");
     double sum = 0;
     cJSON_ArrayForEach(one, list) sum += one->valuedouble;
     sum /= cJSON_GetArraySize(list);
@@ -311,7 +305,7 @@ CASE(a_claim_may_be_of_trainings)
 
 CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
 {
-    static const char *const wrong[][2] = {
+    static const struct refusal wrong[] = {
         {HITS("size") OF("clockwork max_batch=8", "light") "\"low\": 1}",
          "claims[0].of: s.json has no runs of \"clockwork max_batch=8\" in setting \"light\""},
         {HITS("size") OF("clockwork", "light") AGAINST("nexus", "light") "\"low\": 1}",
@@ -324,15 +318,15 @@ CASE(runs_that_are_not_there_and_runs_in_several_settings_are_refused)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CLOSED(judged_clear) struct judged judged = {0};
         struct estimate ours = {0};
-        judge(&judged, formatted(CLAIMS("%s"), wrong[i][0]));
+        judge(&judged, formatted(CLAIMS("%s"), wrong[i].text));
         assert_bad_input(claim_estimate(judged.report, &judged.claims->list[0], &ours, hear()),
-                         wrong[i][1]);
+                         wrong[i].words);
     }
 }
 
 CASE(faults_of_the_file_are_named_with_their_place)
 {
-    static const char *const wrong[][2] = {
+    static const struct refusal wrong[] = {
         {CLAIMS(HITS("sure") OF("a", "b") "\"low\": 1}"), "claims[0].group: "},
         {CLAIMS("{" HEAD
                 "\"group\": \"size\", \"metric\": \"slo_hit_rat\", " OF("a", "b") "\"low\": "
@@ -369,8 +363,8 @@ CASE(faults_of_the_file_are_named_with_their_place)
         {"{\"title\": \"t\"}", "claims"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_bad_input(load(wrong[i][0], hear()), "/esgsim-claims-");
-        assert_contains(heard.message, wrong[i][1]);
+        assert_bad_input(load(wrong[i].text, hear()), "/esgsim-test-");
+        assert_contains(heard.message, wrong[i].words);
     }
 }
 
@@ -408,28 +402,20 @@ CASE(self_checks_come_first_and_signs_last)
         "\n== sources and notes",
         "  note: n\n",
     };
-    const char *at = text;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        at = strstr(at, order[i]);
-        if (at == NULL) {
-            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
-            break;
-        }
-    }
+    assert_in_order(text, order, sizeof order / sizeof order[0]);
     free(text);
     JSON *made = claims_json(judged.claims, ours);
     text = cJSON_Print(made);
     JSON *root = cJSON_Parse(text);
-    const cJSON *claim = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "claims"), 0);
-    assert_string_equal(cJSON_GetObjectItem(claim, "verdict")->valuestring, "contradicted");
-    assert_string_equal(cJSON_GetObjectItem(claim, "standing")->valuestring, "below");
-    assert_string_equal(cJSON_GetObjectItem(claim, "evidence")->valuestring, "published");
-    assert_string_equal(cJSON_GetObjectItem(claim, "mechanism")->valuestring, "m");
-    assert_absolute(cJSON_GetObjectItem(claim, "ours_by_published")->valuedouble, 0.75 / 1.1,
-                    1e-12);
-    assert_absolute(cJSON_GetObjectItem(claim, "mean")->valuedouble, 0.75, 1e-12);
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(claim, "high")));
-    assert_int_equal(cJSON_GetObjectItem(claim, "seeds")->valueint, 3);
+    const cJSON *claim = json_at(root, "claims/0");
+    assert_string_equal(json_at(claim, "verdict")->valuestring, "contradicted");
+    assert_string_equal(json_at(claim, "standing")->valuestring, "below");
+    assert_string_equal(json_at(claim, "evidence")->valuestring, "published");
+    assert_string_equal(json_at(claim, "mechanism")->valuestring, "m");
+    assert_absolute(json_at(claim, "ours_by_published")->valuedouble, 0.75 / 1.1, 1e-12);
+    assert_absolute(json_at(claim, "mean")->valuedouble, 0.75, 1e-12);
+    assert_true(cJSON_IsNull(json_at(claim, "high")));
+    assert_int_equal(json_at(claim, "seeds")->valueint, 3);
     free(text);
 }
 

@@ -466,11 +466,8 @@ CASE(the_formats_agree_and_say_that_no_gpu_took_part)
         assert_int_equal(commas, 14);
     }
     JSON *root = must(cJSON_Parse(object));
-    assert_true(cJSON_IsFalse(cJSON_GetObjectItem(root, "gpu")));
-    const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "runs"), 0);
-    const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "all"), 0);
-    const cJSON *figure = cJSON_GetObjectItem(all, "exec_ms_mean");
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(figure, "error")) == error);
+    assert_true(cJSON_IsFalse(json_at(root, "gpu")));
+    assert_true(json_at(root, "runs/0/all/0/exec_ms_mean/error")->valuedouble == error);
 }
 
 CASE(a_gpu_is_named_and_nothing_is_called_a_rehearsal)

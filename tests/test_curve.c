@@ -353,28 +353,21 @@ CASE(csv_and_json_hold_the_ends_and_the_points)
     free(text);
     text = printed(made, report_json);
     JSON *root = cJSON_Parse(text);
-    const cJSON *curves = cJSON_GetObjectItem(root, "curves");
-    assert_string_equal(cJSON_GetObjectItem(curves, "key")->valuestring, "arrivals.load");
-    const cJSON *panel = cJSON_GetArrayItem(cJSON_GetObjectItem(curves, "panels"), 1);
-    assert_string_equal(cJSON_GetObjectItem(panel, "conditions")->valuestring, "slo.factor=1.2");
-    const cJSON *good = cJSON_GetArrayItem(cJSON_GetObjectItem(panel, "policies"), 0);
-    assert_true(cJSON_GetObjectItem(good, "sustained")->valuedouble == 0.6);
-    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(good, "beyond_the_sweep")));
-    const cJSON *points = cJSON_GetObjectItem(good, "points");
-    assert_int_equal(cJSON_GetArraySize(points), 3);
-    const cJSON *point = cJSON_GetArrayItem(points, 0);
-    assert_true(cJSON_GetObjectItem(point, "value")->valuedouble == 0.2);
-    const cJSON *hits = cJSON_GetObjectItem(point, "slo_hit_rate");
-    assert_true(cJSON_GetObjectItem(hits, "mean")->valuedouble == 0.97);
+    assert_string_equal(json_at(root, "curves/key")->valuestring, "arrivals.load");
+    const cJSON *panel = json_at(root, "curves/panels/1");
+    assert_string_equal(json_at(panel, "conditions")->valuestring, "slo.factor=1.2");
+    const cJSON *good = json_at(panel, "policies/0");
+    assert_true(json_at(good, "sustained")->valuedouble == 0.6);
+    assert_true(cJSON_IsTrue(json_at(good, "beyond_the_sweep")));
+    assert_int_equal(cJSON_GetArraySize(json_at(good, "points")), 3);
+    assert_true(json_at(good, "points/0/value")->valuedouble == 0.2);
+    assert_true(json_at(good, "points/0/slo_hit_rate/mean")->valuedouble == 0.97);
     /* Paired with the least load: the seeds of "wide" differ by -0.001 and 0.001. */
-    const cJSON *wide = cJSON_GetArrayItem(cJSON_GetObjectItem(panel, "policies"), 3);
-    assert_string_equal(cJSON_GetObjectItem(wide, "policy")->valuestring, "wide");
+    assert_string_equal(json_at(panel, "policies/3/policy")->valuestring, "wide");
     for (int i = 0; i < 2; i++) {
-        point = cJSON_GetArrayItem(cJSON_GetObjectItem(wide, "points"), i);
-        const cJSON *change = cJSON_GetObjectItem(point, "change");
-        assert_true(fabs(cJSON_GetObjectItem(change, "mean")->valuedouble) < 1e-12);
-        assert_true(fabs(cJSON_GetObjectItem(change, "sd")->valuedouble - 0.001 * i * sqrt(2)) <
-                    1e-12);
+        const cJSON *change = json_at(panel, formatted("policies/3/points/%d/change", i));
+        assert_true(fabs(json_at(change, "mean")->valuedouble) < 1e-12);
+        assert_true(fabs(json_at(change, "sd")->valuedouble - 0.001 * i * sqrt(2)) < 1e-12);
     }
     free(text);
 }

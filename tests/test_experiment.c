@@ -43,9 +43,7 @@ static const char profiled[] =
 
 static struct experiment *parse(const char *text, const struct override *overrides, size_t count)
 {
-    struct experiment *experiment =
-        must(experiment_parse(text, "e.json", ".", overrides, count, hear()));
-    return experiment;
+    return must(experiment_parse(text, "e.json", ".", overrides, count, hear()));
 }
 
 #define assert_close(a, b) assert_relative(a, b, 1e-12)

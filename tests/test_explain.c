@@ -256,12 +256,10 @@ CASE(the_json_holds_the_same_figures)
     assert_true(explanation_json(told, out, hear()));
     fclose(out);
     JSON *root = cJSON_Parse(text);
-    const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
-    assert_int_equal(cJSON_GetArraySize(stages), 2);
-    const cJSON *time = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(stages, 1), "time");
-    assert_true(cJSON_GetObjectItemCaseSensitive(time, "vcpus_ms")->valuedouble == 60);
-    assert_true(cJSON_GetObjectItemCaseSensitive(time, "slowed_ms")->valuedouble == 6.5);
-    assert_true(cJSON_GetObjectItemCaseSensitive(root, "finish_ms")->valuedouble == 330.5);
+    assert_int_equal(cJSON_GetArraySize(json_at(root, "stages")), 2);
+    assert_true(json_at(root, "stages/1/time/vcpus_ms")->valuedouble == 60);
+    assert_true(json_at(root, "stages/1/time/slowed_ms")->valuedouble == 6.5);
+    assert_true(json_at(root, "finish_ms")->valuedouble == 330.5);
     arena_home_free(told);
 }
 
@@ -280,10 +278,8 @@ CASE(the_latest_are_listed_first)
                           "300.000 ms (64.0 %)\nrequest 2 of pair: 10.500 ms late, after 310.500 "
                           "ms; most: execution 160.000 ms (51.5 %)\n{");
     JSON *root = cJSON_Parse(strchr(text, '{'));
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "requests");
-    assert_int_equal(cJSON_GetArraySize(list), 3);
-    const cJSON *last = cJSON_GetArrayItem(list, 2);
-    assert_true(cJSON_GetObjectItemCaseSensitive(last, "late_ms")->valuedouble == -37);
+    assert_int_equal(cJSON_GetArraySize(json_at(root, "requests")), 3);
+    assert_true(json_at(root, "requests/2/late_ms")->valuedouble == -37);
 }
 
 CASE(a_file_that_lacks_what_it_takes_says_what_to_do)

@@ -43,17 +43,16 @@ static void run_failing(const char *json, struct simulation_result *result)
 static const char *world_of(const char *trace, unsigned invokers, const char *rules,
                             const char *failures)
 {
-    static char json[WORLD_BYTES];
     trace_is(trace);
-    (void)snprintf(json, sizeof json,
-                   "{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': 64000, "
-                   "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
-                   "16384}]}]}, 'training': {'models': {'name': 'one', 'models': {'a': {'class': "
-                   "'image', 'iteration_s': 1, 'restart_s': 7}}, "
-                   "'pairs': {'a': {'a': 1.3}}}, 'arrivals': {'process': 'trace', "
-                   "'file': '%s', 'format': 'synergy'}%s}, 'platform': {'failures': {%s}}, "
-                   "'policy': {'name': 'fifo'}}",
-                   invokers, trace_path, rules, failures);
+    char *json =
+        formatted("{'cluster': {'invokers': [{'count': %u, 'vcpus': 24, 'memory_mb': 64000, "
+                  "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': "
+                  "16384}]}]}, 'training': {'models': {'name': 'one', 'models': {'a': {'class': "
+                  "'image', 'iteration_s': 1, 'restart_s': 7}}, "
+                  "'pairs': {'a': {'a': 1.3}}}, 'arrivals': {'process': 'trace', "
+                  "'file': '%s', 'format': 'synergy'}%s}, 'platform': {'failures': {%s}}, "
+                  "'policy': {'name': 'fifo'}}",
+                  invokers, trace_path, rules, failures);
     return json_requote(json);
 }
 

@@ -268,14 +268,11 @@ static bool note_lease(void *context, const struct lease_row *row, struct error 
  * names, of a list without times. */
 CASE(ties_are_drawn_and_models_of_gpu_are_respected)
 {
-    char path[] = "/tmp/fgd-XXXXXX", json[1024];
+    char json[1024];
     const struct recorder recorder = {.lease = note_lease};
     uint32_t least = UINT32_MAX, most = 0;
-    FILE *pods = fdopen(mkstemp(path), "w");
-    fputs("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,1,0,0,\n"
-          "b,1000,1,1,400,G3\nc,1000,1,2,1000,A10|X|P100\nd,1000,1,1,1000,V100M16\n",
-          pods);
-    (void)fclose(pods);
+    TEMPORARY(path, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,1,0,0,\n"
+                    "b,1000,1,1,400,G3\nc,1000,1,2,1000,A10|X|P100\nd,1000,1,1,1000,V100M16\n");
     for (unsigned seed = 1; seed <= 8; seed++) {
         EXPERIMENT *experiment = NULL;
         (void)snprintf(json, sizeof json,
@@ -293,7 +290,6 @@ CASE(ties_are_drawn_and_models_of_gpu_are_respected)
         most = taken[0] > most ? taken[0] : most;
     }
     assert_true(most > least + 300);
-    unlink(path);
 }
 
 CASE(what_fgd_cannot_place_is_refused)
@@ -310,10 +306,9 @@ CASE(what_fgd_cannot_place_is_refused)
          "'trace', 'file': 'traces/trainings/openb_default.csv.gz', 'load': 0.1}}, 'policy': "
          "{'name': 'sjf'}}",
          "without a GPU"}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         assert_bad_input(run_recorded(cases[c].text, NULL, NULL, 0, NULL, anew(), hear()),
                          cases[c].words);
-    }
 }
 
 SUITE("fgd")

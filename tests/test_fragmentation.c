@@ -166,7 +166,6 @@ static uint32_t kinds[TRAININGS], gangs[TRAININGS];
 
 static void simulate(unsigned trial)
 {
-    char path[] = "/tmp/esgsim-fragmentation-XXXXXX", json[4096];
     static char trace[TRAININGS * 64];
     const struct recorder recorder = {.lease = keep_lease, .training = keep_training};
     char *at = trace;
@@ -179,21 +178,20 @@ static void simulate(unsigned trial)
         at += sprintf(at, "%u,%c,%g,%u,%u\n", i, "abc"[kinds[i]], time,
                       1 + (unsigned)(40 * random_uniform(&random)), gangs[i]);
     }
-    write_temporary(path, trace);
-    snprintf(json, sizeof json,
-             "{'seed': %u, 'cluster': {'invokers': [{'count': 3, 'vcpus': 16, 'memory_mb': 131072, "
-             "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
-             "'count': 4}]}]}, 'training': {'models': " MODELS
-             ", 'restart': 'none', 'arrivals': {'process': 'trace', 'file': '%s', 'format': "
-             "'synergy'}}}",
-             trial + 1, path);
+    TEMPORARY(path, trace);
+    char *json = formatted(
+        "{'seed': %u, 'cluster': {'invokers': [{'count': 3, 'vcpus': 16, 'memory_mb': 131072, "
+        "'gpus': [{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
+        "'count': 4}]}]}, 'training': {'models': " MODELS
+        ", 'restart': 'none', 'arrivals': {'process': 'trace', 'file': '%s', 'format': "
+        "'synergy'}}}",
+        trial + 1, path);
     EXPERIMENT *experiment = load(json);
     lease_count = 0;
     first_arrival = SIM_FOREVER;
     last_finish = 0;
     assert_good(
         simulation_run(experiment, &wild, (const double[]){0}, &recorder, NULL, anew(), hear()));
-    unlink(path);
     measures = *result.training;
     summary_fragmentation = result.run.gpu_fragmentation;
 }

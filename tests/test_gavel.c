@@ -159,15 +159,14 @@ CASE(no_policy_gives_a_gpu_of_a_model_that_is_not_accepted)
                                            "srtf", "srsf", "fgd",     "gavel"};
     static const char *const lists[] = {"", "A", "B|A", "C", "C|A|X", "B", "X|B|C"};
     static const uint64_t bits[] = {7, 1, 3, 4, 5, 2, 6};
-    char path[] = "/tmp/gavel-XXXXXX", json[2048];
-    FILE *trace = fdopen(mkstemp(path), "w");
-    fputs("arrival_s,gpus,model,iterations,gpu_types\n", trace);
+    char json[2048], lines[4096], *at = lines;
+    at += sprintf(at, "arrival_s,gpus,model,iterations,gpu_types\n");
     for (unsigned i = 0; i < 64; i++) {
         accepted[i] = bits[i % 7];
-        fprintf(trace, "%u,%u,%s,%u,%s\n", 3 * i, 1 + i % 2, i % 3 > 0 ? "a" : "b",
-                10 + 37 * (i % 11), lists[i % 7]);
+        at += sprintf(at, "%u,%u,%s,%u,%s\n", 3 * i, 1 + i % 2, i % 3 > 0 ? "a" : "b",
+                      10 + 37 * (i % 11), lists[i % 7]);
     }
-    (void)fclose(trace);
+    TEMPORARY(path, lines);
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         const struct recorder recorder = {.lease = check_placed};
         (void)snprintf(json, sizeof json, TYPED("%s", "%s"), path, policies[p]);
@@ -179,7 +178,6 @@ CASE(no_policy_gives_a_gpu_of_a_model_that_is_not_accepted)
     (void)snprintf(json, sizeof json, TYPED("%s", "synergy"), path);
     assert_bad_input(run_recorded(json, NULL, NULL, 0, NULL, anew(), hear()),
                      "all GPUs must be alike");
-    unlink(path);
 }
 
 static const char *refuse_nothing(void *state, uint32_t gpus, double memory_mb, uint64_t types)
@@ -207,11 +205,9 @@ CASE(the_platform_refuses_other_models_and_too_large_gangs)
     POLICY(wrong, .decide = misplace, .refuses_gang = refuse_nothing, .serves = SERVES_TRAININGS);
     POLICY(blind, .decide = misplace, .serves = SERVES_TRAININGS);
     for (unsigned c = 0; c < 3; c++) {
-        char path[] = "/tmp/gavel-XXXXXX", json[2048];
-        FILE *trace = fdopen(mkstemp(path), "w");
-        fprintf(trace, "arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].text);
-        (void)fclose(trace);
-        (void)snprintf(json, sizeof json, TYPED("%s", "fifo"), path);
+        TEMPORARY(path,
+                  formatted("arrival_s,gpus,model,iterations,gpu_types\n%s\n", cases[c].text));
+        char *json = formatted(TYPED("%s", "fifo"), path);
         if (c < 2) {
             assert_false(
                 run_recorded(json, c == 0 ? &wrong : &blind, NULL, 0, NULL, anew(), hear()));
@@ -219,7 +215,6 @@ CASE(the_platform_refuses_other_models_and_too_large_gangs)
         } else {
             assert_text_refused(json, NULL, NULL, cases[c].words);
         }
-        unlink(path);
     }
 }
 

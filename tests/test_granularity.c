@@ -186,9 +186,8 @@ CASE(a_fused_chain_takes_the_sum_of_its_stages_and_no_transfer)
     size_t transfers = 0;
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         for (int slow = 0; slow < 2; slow++) {
-            char json[WORLD_BYTES] = "", fused[WORLD_BYTES] = "";
             RESULT one = {0}, other = {0};
-            world_add(json, "%s", QUIET);
+            char *json = world_copy(QUIET);
             world_replace(json, "'noise':{'cv':0.1}", "'noise':{'cv':0}");
             world_replace(json, "'noise':{'cv':0.3}", "'noise':{'cv':0}");
             if (slow != 0)
@@ -212,7 +211,7 @@ CASE(a_fused_chain_takes_the_sum_of_its_stages_and_no_transfer)
                 "'vcpu':[1,2],'vgpu':[1,4]},'latency_ms':[[[20.000007,9.3],[19,8]],"
                 "[[30.3,10.1],[29,9]]]",
                 "'vcpu':[1],'vgpu':[1,4]},'latency_ms':[[[20.000007,9.3]],[[30.3,10.1]]]");
-            world_add(fused, "%s", json);
+            char *fused = world_copy(json);
             world_replace(fused, "'requests':1", "'granularity':'fused','requests':1");
             run_well(json, policy_find(policies[p], NULL), &apart, &one);
             run_well(fused, policy_find(policies[p], NULL), &joined, &other);

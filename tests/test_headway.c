@@ -20,11 +20,7 @@ struct planned {
     struct function functions[STAGES];
     struct risk risks[STAGES][UNITS + 1]; /* by share */
     double delay[STAGES], wait[STAGES], container_share[STAGES];
-    struct gpu_kind kind;
-    struct function_gpu on;
-    struct gpu_spec gpu;
-    struct invoker_group group;
-    struct workload workload;
+    struct test_cluster of;
     struct suffix_settings settings;
     double neighbour;
 };
@@ -34,7 +30,7 @@ static void world_functions(struct planned *world, uint64_t *state)
     static char name[] = "f";
     for (size_t s = 0; s < STAGES; s++) {
         world->functions[s] = (struct function){.name = name,
-                                                .gpus = &world->on,
+                                                .gpus = &world->of.on,
                                                 .configurations = world->configurations[s],
                                                 .configuration_count = CONFIGURATIONS};
         for (size_t i = 0; i < CONFIGURATIONS; i++)
@@ -66,22 +62,10 @@ static void world_fill(struct planned *world, uint64_t *state, bool fork)
     world->dag.application.slo = 200000;
     world->dag.application.weight = 1;
     static const struct interference slows; /* that there is one is all that is asked */
-    world->kind = (struct gpu_kind){
-        .units = UNITS, .speed = 1, .interference = test_below(state, 2) == 0 ? &slows : NULL};
+    test_cluster_of(&world->of, &world->dag.application, world->functions, STAGES);
+    world->of.kind.units = UNITS;
+    world->of.kind.interference = test_below(state, 2) == 0 ? &slows : NULL;
     world->neighbour = 2 * test_uniform(state);
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
-    world->group =
-        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
-    world->workload = (struct workload){
-        .functions = world->functions,
-        .function_count = STAGES,
-        .applications = &world->dag.application,
-        .application_count = 1,
-        .queue_count = (uint32_t)world->dag.application.stage_count,
-        .max_stages = STAGES,
-        .kinds = &world->kind,
-        .kind_count = 1,
-        .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
     world->settings = (struct suffix_settings){
         .reserve = 1.5, .reserve_last = 3, .max_batch = 4, .harm = 6, .units = 4, .vcpus = 4};
 }
@@ -92,7 +76,7 @@ static struct suffix *suffix_of(const struct planned *world, struct arena *arena
                                          world->delay,           world->wait,
                                          world->container_share, &world->neighbour};
     struct suffix *suffix =
-        must(suffix_create(arena, &world->workload, &world->settings, &inputs, hear()));
+        must(suffix_create(arena, &world->of.workload, &world->settings, &inputs, hear()));
     return suffix;
 }
 
@@ -111,7 +95,7 @@ static double price_of(const struct planned *world, enum objective objective, si
 {
     const struct configuration *spec = &world->configurations[s][k];
     const double mean = world->risks[s][spec->vgpu].mean;
-    const double harm = world->kind.interference != NULL && mean > 1
+    const double harm = world->of.kind.interference != NULL && mean > 1
                             ? world->settings.harm * world->neighbour * (mean - 1) / mean
                             : 0;
     double share = (spec->vgpu + harm) / 4.0;

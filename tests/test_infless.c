@@ -854,7 +854,7 @@ static unsigned write_trace(char *path)
 
 CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
 {
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     struct log *log = log_one();
     char *json = world_resnet(path, requests);
@@ -902,15 +902,13 @@ CASE(it_scales_up_with_unequal_batches_to_the_documented_one_and_down_again)
     assert_true(fabs(share - (20 - 15.0 / 43 * 19) / 60) < 0.03);
     assert_true(counted.most_alive > 1);
     assert_int_equal(counted.alive, 1);
-    unlink(path);
 }
 
 /* Every 65 s: with bins of 10 s a container is due after 60 s and kept to 70 s. */
 CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
 {
     enum { REGULAR = 30 };
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
-    FILE *trace = trace_begin(path);
+    TRACE_FILE(trace, path);
     for (int i = 0; i < REGULAR; i++)
         fprintf(trace, "%d,one\n", 65000 * i);
     fclose(trace);
@@ -922,7 +920,6 @@ CASE(a_regular_caller_meets_a_container_that_was_started_for_it)
     assert_int_equal(counted.created, REGULAR);
     for (size_t i = 0; i < REGULAR; i++)
         assert_true(rows.requests[i].finish_ns - rows.requests[i].arrival_ns <= 200 * SIM_MS);
-    unlink(path);
 }
 
 /* A GPU of `units`, for f and g on one or on `large` units in `times`. */
@@ -951,8 +948,7 @@ static char *world_narrow(unsigned units, const char *large, const char *times, 
  * line 34; the counter is compared before it is raised, lines 507-510). */
 CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
 {
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
-    FILE *trace = trace_begin(path);
+    TRACE_FILE(trace, path);
     unsigned count = 0;
     for (int ms = 0; ms < 100000; ms += 100) {
         if (ms < 5000 && ++count > 0)
@@ -974,7 +970,6 @@ CASE(what_is_made_for_want_of_room_does_not_count_as_capacity)
     /* f's, g's makeshift and g's own; only the last lives. */
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 1);
-    unlink(path);
 }
 
 /* Writes `count` requests for f, `gap_ms` apart. */
@@ -993,7 +988,7 @@ static void write_steady(char *path, unsigned count, double gap_ms)
 CASE(arrivals_beyond_the_capacity_fail_or_wait)
 {
     enum { STEADY = 1600 };
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 12.5);
     char *json = world_narrow(4, "1,4", "[[60,25]]", path, STEADY);
     struct policy policy = watch_paper();
@@ -1005,7 +1000,6 @@ CASE(arrivals_beyond_the_capacity_fail_or_wait)
     run_well_with(json, &policy, "own_admission", 0, &rows, anew());
     assert_int_equal(result.overall.dropped, 0);
     assert_true(result.overall.slo_hit_rate < 0.01);
-    unlink(path);
 }
 
 /* The code offers at most 50 % of a GPU (faas-netes/gpu/controller/estimator.go, the loop from
@@ -1014,7 +1008,7 @@ CASE(half_a_gpu_is_the_nearest_share)
 {
     enum { STEADY = 200 };
     static const uint16_t largest[] = {7, 4};
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
     write_steady(path, STEADY, 30);
     char *json = world_narrow(7, "1,2,4,7", "[[90,80,30,20]]", path, STEADY);
     struct policy policy = watch_paper();
@@ -1023,13 +1017,12 @@ CASE(half_a_gpu_is_the_nearest_share)
         for (size_t i = 0; i < rows.batch_count; i++)
             assert_int_equal(rows.batches[i].vgpu, largest[limits]);
     }
-    unlink(path);
 }
 
 /* Of resnet-50 in 200 ms: batch 1 (CreatePreWarmPod of deploy.go, line 162, asks for 1) or 4. */
 CASE(the_first_instance_has_batch_one_or_the_largest)
 {
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
     const unsigned requests = write_trace(path);
     char *json = world_resnet(path, requests);
     struct policy policy = watch();
@@ -1037,7 +1030,6 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
         run_well_with(json, &policy, "first", (double)first, &rows, anew());
         assert_int_equal(rows.batches[0].configured_batch, first == 0 ? 1 : 4);
     }
-    unlink(path);
 }
 
 /* One unit will do, four are what the metric likes best: f has them as g asks for the first time,
@@ -1045,8 +1037,7 @@ CASE(the_first_instance_has_batch_one_or_the_largest)
 CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
 {
     enum { ALTERNATING = 200 };
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
-    FILE *trace = trace_begin(path);
+    TRACE_FILE(trace, path);
     for (int i = 0; i < ALTERNATING; i++)
         fprintf(trace, "%d,%s\n", 50 * i, i % 2 == 0 ? "first" : "second");
     fclose(trace);
@@ -1057,7 +1048,6 @@ CASE(who_takes_room_from_others_takes_no_more_than_is_of_use)
     assert_int_equal(counted.created, 3);
     assert_int_equal(counted.alive, 2);
     assert_true(result.overall.slo_hit_rate >= 1);
-    unlink(path);
 }
 
 SUITE("infless")

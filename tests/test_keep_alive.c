@@ -409,8 +409,7 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         {8, "150000,a\n157000,a\n", "c.......cc", 2, 18.9 + 4 * 19.9 + 2 * 4.7},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char path[] = "/tmp/esgsim-trace-XXXXXX";
-        FILE *trace = trace_begin(path);
+        TRACE_FILE(trace, path);
         for (unsigned i = 0; i < cases[c].regular; i++)
             fprintf(trace, "%u,a\n", 20000 * i);
         fputs(cases[c].then, trace);
@@ -418,7 +417,6 @@ CASE(a_container_goes_and_comes_back_ahead_of_the_next_request)
         const size_t count = strlen(cases[c].cold);
         run_single((struct world){.trace = path, .requests = (unsigned)count}, 100, 1000,
                    BY_SECONDS, &rows, anew());
-        unlink(path);
         unsigned cold = 0;
         assert_int_equal(rows.batch_count, count);
         for (size_t i = 0; i < count; i++) {
@@ -615,11 +613,10 @@ static void cache_run(const struct cache *cache, bool gpu, const char *keep_aliv
                       bool *miss)
 {
     static char json[2 * WORLD_BYTES];
-    char path[] = "/tmp/esgsim-trace-XXXXXX";
+    CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
     cache_trace(cache, path);
     cache_world(cache, gpu, path, json, sizeof json);
     run_kept(json, keep_alive, "fifo", log, anew());
-    unlink(path);
     assert_int_equal(log->batch_count, cache->count);
     for (size_t i = 0; i < cache->count; i++)
         miss[i] = log->batches[i].cold;
@@ -780,9 +777,8 @@ CASE(fixed_is_what_keep_alive_s_says)
     assert_non_null(named);
     static const char *const times[] = {"0", "0.3", "600", "'infinite'"};
     for (size_t i = 0; i < 4; i++) {
-        char json[WORLD_BYTES];
         RESULT second = {0};
-        snprintf(json, sizeof json, "%s", diamond);
+        char *json = world_copy(diamond);
         world_replace(json, "'prewarm'", formatted("'keep_alive_s':%s,'prewarm'", times[i]));
         run_kept(json, NULL, "esg", log, anew());
         run_kept(json, "fixed", "esg", named, &second);

@@ -23,11 +23,13 @@
     "'unit':" unit ",'functions':{" functions "},'interference':" interference "}"
 #define DEVICE(unit, functions, interference) GRADED("assumed", unit, functions, interference)
 #define ALONE "{'model':'none'}"
+#define EXCESS "{'model':'constant','constant':1}"
 #define PROFILE_A DEVICE("4", "'f':" NET_A, ALONE)
 #define PROFILE_B DEVICE("10", "'f':" NET_B, ALONE)
 #define GPU_A(rest) "{'model':'A','sharing':'mps','units':4,'memory_mb':4000" rest "}"
 #define GPU_B(rest) "{'model':'B','sharing':'mps','units':10,'memory_mb':2000" rest "}"
 #define GROUP(count, gpus) "{'count':" count ",'vcpus':8,'memory_mb':8000,'gpus':[" gpus "]}"
+#define ONE_OF_EACH GROUP("1", GPU_A("")) "," GROUP("1", GPU_B(""))
 #define ONE_STAGE "[{'name':'one','stages':[{'name':'s','function':'f'}]}]"
 #define CALM "'prewarm':'none','transfer':{'latency_ms':0,'bandwidth_gbps':1000000000}"
 #define WORLD(cluster, profiles, applications, arrivals, rest)                                     \
@@ -217,9 +219,8 @@ CASE(a_kind_is_what_latency_and_price_depend_on)
          1},
         {WORLD(GROUP("1", GPU_A("")) "," GROUP(
                    "1", "{'model':'C','sharing':'mps','units':4,'memory_mb':900}"),
-               "'A':" PROFILE_A
-               ",'C':" DEVICE("4", "'f':" NET_A, "{'model':'constant','constant':1}"),
-               ONE_STAGE, POISSON("1"), "'requests':1"),
+               "'A':" PROFILE_A ",'C':" DEVICE("4", "'f':" NET_A, EXCESS), ONE_STAGE, POISSON("1"),
+               "'requests':1"),
          2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -283,7 +284,7 @@ CASE(the_hash_knows_profiles_prices_and_what_overrides_them)
 CASE(every_evidence_grade_is_told_whole_and_once)
 {
 #define GRADES(a, b)                                                                               \
-    WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")),                                         \
+    WORLD(ONE_OF_EACH,                                                                             \
           "'A':" GRADED(a, "4", "'f':" NET_A, ALONE) ",'B':" GRADED(b, "10", "'f':" NET_B, ALONE), \
           ONE_STAGE, POISSON("1"), "'requests':1")
 #define LONG "measured on cards of other laboratories, batches of 8 and more predicted"
@@ -420,7 +421,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
 {
     static struct log alone;
     RESULT result = {0};
-    char json[8192], path[] = "/tmp/esgsim-test-XXXXXX";
     STRING *text = NULL;
     size_t size = 0, count = 0;
     sim_time_t first = -1;
@@ -436,8 +436,8 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
         count++;
     }
     assert_int_equal(fclose(trace), 0);
-    write_temporary(path, text);
-    (void)snprintf(json, sizeof json, format, path, count);
+    TEMPORARY(path, text);
+    char *json = formatted(format, path, count);
     run_well(json, NULL, &alone, &result);
     for (size_t i = 0, k = 0; i < mixed->request_count; i++) {
         const struct request_row *row = &mixed->requests[i], *own = &alone.requests[k];
@@ -449,7 +449,6 @@ static void check_alone(const struct log *mixed, const char *format, uint32_t ap
         k++;
     }
     assert_true(result.overall.queue_ms_mean > 1); /* jobs do wait */
-    unlink(path);
 }
 
 CASE(two_kinds_with_a_function_each_are_two_clusters)
@@ -525,26 +524,9 @@ static bool pair_decide(void *state, struct platform *platform)
 CASE(interference_is_that_of_the_gpu)
 {
     POLICY(pairs, .state_bytes = 1, .decide = pair_decide);
-    run_well("{'cluster':{'invokers':[" GROUP("1", GPU_A("")) "," GROUP(
-                 "1", GPU_B("")) "]},'profiles':{'A':" DEVICE("4", "'f':" NET_A,
-                                                              "{'model':'constant','"
-                                                              "constant':1}") ",'B'"
-                                                                              ":" PROFILE_B "},'"
-                                                                              "applications'"
-                                                                              ":" ONE_STAGE
-                                                                              ",'arrivals':{"
-                                                                              "'process':'"
-                                                                              "uniform','"
-                                                                              "low_ms':0,'"
-                                                                              "high_ms':0."
-                                                                              "000001},'"
-                                                                              "platform':"
-                                                                              "{" CALM
-                                                                              ",'initial':{'"
-                                                                              "f':4}},'"
-                                                                              "requests':4,'"
-                                                                              "warmup_"
-                                                                              "requests':0}",
+    run_well(WORLD(ONE_OF_EACH, "'A':" DEVICE("4", "'f':" NET_A, EXCESS) ",'B':" PROFILE_B,
+                   ONE_STAGE, "{'process':'uniform','low_ms':0,'high_ms':0.000001}",
+                   "'platform':{" CALM ",'initial':{'f':4}},'requests':4,'warmup_requests':0"),
              &pairs, &rows, anew());
     assert_int_equal(rows.batch_count, 4);
     for (size_t i = 0; i < 4; i++)
@@ -562,16 +544,15 @@ CASE(noise_is_that_of_the_gpu_from_one_draw)
               POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
         WORLD(GROUP("1", GPU_B("")), "'B':" NOISY("10", GRID_B, LATENCY_B, "0.4"), ONE_STAGE,
               POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
-        WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")),
+        WORLD(ONE_OF_EACH,
               "'A':" NOISY("4", GRID_A, LATENCY_A, "0.1") ",'B':" NOISY("10", GRID_B, LATENCY_B,
                                                                         "0.4"),
               ONE_STAGE, POISSON("2"), "'platform':{" CALM "},'requests':300,'warmup_requests':0"),
     };
     static struct log logs[3];
     EXPERIMENT *e = load(worlds[2]);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         run_well(worlds[i], &at_random, &logs[i], anew());
-    }
     double noise[2][300] = {{0}};
     bool seen[2] = {false, false};
     for (size_t k = 0; k < 2; k++)
@@ -624,13 +605,12 @@ CASE(a_plan_knows_the_speed_of_the_gpu)
 /* A serves 4 jobs at once of 40 ms, B 5 of 90 ms: 100 and 55.6 per second. */
 CASE(capacities_of_kinds_add_up)
 {
-    EXPERIMENT *e = load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), BOTH, ONE_STAGE,
-                               POISSON("1"), "'requests':1"));
+    EXPERIMENT *e = load(WORLD(ONE_OF_EACH, BOTH, ONE_STAGE, POISSON("1"), "'requests':1"));
     assert_absolute(capacity_find(&e->workload).rate_per_s, 4 / 0.04 + 5 / 0.09, 1e-9);
     /* x needs A and y needs B: half of the requests each. */
     EXPERIMENT *halves =
-        load(WORLD(GROUP("1", GPU_A("")) "," GROUP("1", GPU_B("")), ONLY_A "," ONLY_B,
-                   "[" ONLY("x", "f") "," ONLY("y", "g") "]", POISSON("1"), "'requests':1"));
+        load(WORLD(ONE_OF_EACH, ONLY_A "," ONLY_B, "[" ONLY("x", "f") "," ONLY("y", "g") "]",
+                   POISSON("1"), "'requests':1"));
     assert_absolute(capacity_find(&halves->workload).rate_per_s, 2 * 5 / 0.09, 1e-9);
 }
 

@@ -196,10 +196,9 @@ CASE(a_load_that_cannot_be_set_is_refused)
         {POISSON("\"high\""), "arrivals.load"},
         {POISSON("1e300"), "arrivals.load"},
     };
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         assert_text_refused(WORLD(INVOKERS("4", "16", "1"), POISSON("1")), "arrivals",
                             faults[i].text, faults[i].words);
-    }
 }
 
 /* 10^6 times the capacity of a million invokers; and jobs that hold neither vCPU nor GPU. */
@@ -212,22 +211,18 @@ CASE(a_load_beyond_any_rate_is_refused)
         "\"configuration\":{\"batch\":1,\"vcpu\":0,\"vgpu\":0}}]},\"applications\":[{\"name\":"
         "\"a\","
         "\"stages\":[{\"name\":\"s\",\"function\":\"f\"}]}],\"arrivals\":" POISSON("0.5") "}"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         assert_bad_input(experiment_parse(worlds[i], "e.json", ".", NULL, 0, hear()),
                          "arrivals.load: ");
-    }
 }
 
 CASE(a_swept_load_names_its_runs)
 {
-    char path[] = "/tmp/esgsim-test-XXXXXX";
-    write_temporary(
-        path,
-        "{\"base\":" WORLD(INVOKERS("4", "16", "1"),
-                           POISSON("1")) ","
-                                         "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
+    TEMPORARY(path, "{\"base\":" WORLD(
+                        INVOKERS("4", "16", "1"),
+                        POISSON("1")) ","
+                                      "\"matrix\":{\"arrivals.load\":[0.2,1.2]},\"seeds\":2}");
     OWNED(sweep_free) struct sweep *sweep = must(sweep_load(path, NULL, 0, hear()));
-    unlink(path);
     assert_int_equal(sweep->run_count, 4);
     for (size_t r = 0; r < 4; r++) {
         EXPERIMENT *experiment = must(sweep_experiment(sweep, r, hear()));

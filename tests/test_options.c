@@ -254,10 +254,9 @@ CASE(settings_are_keys_and_values_in_their_order)
     assert_string_equal(settings.list[1].key, "a.b");
     assert_string_equal(settings.list[1].value, "c=d");
     assert_string_equal(settings.list[2].value, "");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_bad_input(cli_settings_add_text(&settings, bad[i], hear()),
                          "--set: wants KEY=VALUE");
-    }
     while (settings.count < CLI_SETTINGS_MAX)
         assert_true(cli_settings_add(&settings, "k", "v", hear()));
     assert_false(cli_settings_add(&settings, "k", "v", hear()));

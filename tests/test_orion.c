@@ -8,34 +8,29 @@
 #undef policy_orion
 
 #include "sim/engine/random.h"
-#include "tests/fixture_simulation.h"
+#include "tests/worlds.h"
 #include "tests/random_dag.h"
 
 enum { CONFIGURATIONS = 12, STAGES = 8, BINS = 512, SAMPLES = 20000 };
 
 /* ---- A workload of random surfaces, one function a stage ------------------------------------- */
 
-struct world {
+struct surfaces {
     struct test_dag dag;
     struct configuration configurations[STAGES][CONFIGURATIONS];
     struct function functions[STAGES];
-    struct gpu_kind kind;
-    struct function_gpu on;
-    struct gpu_spec gpu;
-    struct invoker_group group;
-    struct workload workload;
+    struct test_cluster of;
 };
 
-static void world_fill(struct world *world, uint64_t *state, double cv)
+static void world_fill(struct surfaces *world, uint64_t *state, double cv)
 {
     static char name[] = "f";
     const size_t stages = world->dag.application.stage_count;
     assert_true(stages <= STAGES);
-    world->on = (struct function_gpu){.noise_cv = cv, .runs = true};
-    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
+    world->of.on = (struct function_gpu){.noise_cv = cv, .runs = true};
     for (size_t s = 0; s < stages; s++) {
         world->functions[s] = (struct function){.name = name,
-                                                .gpus = &world->on,
+                                                .gpus = &world->of.on,
                                                 .configurations = world->configurations[s],
                                                 .configuration_count = CONFIGURATIONS};
         for (size_t i = 0; i < CONFIGURATIONS; i++)
@@ -46,28 +41,15 @@ static void world_fill(struct world *world, uint64_t *state, double cv)
                                        .time = (sim_time_t)(1 + test_below(state, 100)) * SIM_MS,
                                        .cost_per_job_usd = 1 + (double)test_below(state, 50)};
     }
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
-    world->group =
-        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
-    world->workload = (struct workload){
-        .functions = world->functions,
-        .function_count = stages,
-        .applications = &world->dag.application,
-        .application_count = 1,
-        .queue_count = (uint32_t)stages,
-        .max_stages = stages,
-        .kinds = &world->kind,
-        .kind_count = 1,
-        .cluster = {.groups = &world->group, .group_count = 1, .invoker_count = 1}};
+    test_cluster_of(&world->of, &world->dag.application, world->functions, stages);
 }
 
-static struct orion_model *model_of(struct world *world, struct arena *arena, double slo_ms,
+static struct orion_model *model_of(struct surfaces *world, struct arena *arena, double slo_ms,
                                     double percentile)
 {
     world->dag.application.slo = sim_from_ms(slo_ms);
-    struct orion_model *model =
-        must(orion_model_create(arena, &world->workload, 0, 65535, BINS, percentile, hear()));
-    return model;
+    const struct workload *workload = &world->of.workload;
+    return must(orion_model_create(arena, workload, 0, 65535, BINS, percentile, hear()));
 }
 
 static size_t random_steps(const struct orion_model *model, uint64_t *state, uint16_t *steps)
@@ -205,7 +187,7 @@ CASE(fan_out_of_independent_workers_has_the_power_of_the_cdf)
 /* Rounding up adds less than a bin a stage; the sample's own error is allowed for. */
 CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 1;
     for (uint64_t instance = 0; instance < trials(24); instance++) {
         const double cv = 0.05 + 0.4 * test_uniform(&random);
@@ -229,7 +211,7 @@ CASE(percentile_of_a_series_parallel_dag_is_that_of_sampled_runs)
 
 CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 2;
     for (uint64_t instance = 0; instance < trials(24); instance++) {
         const double cv = 0.05 + 0.6 * test_uniform(&random);
@@ -246,7 +228,7 @@ CASE(percentile_of_any_dag_is_never_below_that_of_sampled_runs)
 
 CASE(percentile_falls_monotonically_as_resources_grow)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 3;
     for (uint64_t instance = 0; instance < trials(60); instance++) {
         test_dag_random(&world.dag, &random, 1 + test_below(&random, STAGES));
@@ -295,7 +277,7 @@ static double enumerated(struct orion_model *model, uint32_t target)
 
 CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 4;
     size_t feasible = 0;
     for (uint64_t instance = 0; instance < trials(40); instance++) {
@@ -319,7 +301,7 @@ CASE(search_to_the_end_finds_the_cheapest_plan_of_all)
  * until it is within the target. (Ties: the program has none on its data; here the first stage.) */
 CASE(greedy_descends_from_all_minimum_as_in_the_repository)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 8;
     size_t walked = 0;
     size_t dearer = 0;
@@ -364,7 +346,7 @@ CASE(greedy_descends_from_all_minimum_as_in_the_repository)
 
 CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
 {
-    static struct world world;
+    static struct surfaces world;
     uint64_t random = 5;
     for (uint64_t instance = 0; instance < trials(30); instance++) {
         const double cv = 0.1 + 0.3 * test_uniform(&random);
@@ -396,7 +378,7 @@ CASE(feasible_plan_keeps_its_promise_and_every_search_its_cutoff)
 /* The bundles of the authors' README: size, P95 in seconds, cost. */
 CASE(bundle_sizes_of_the_published_example_are_chosen_by_target_and_cost)
 {
-    static struct world world;
+    static struct surfaces world;
     static const struct {
         uint16_t batch;
         double p95_s, cost;
@@ -489,36 +471,32 @@ static void run_orion(const char *json, const char *key, double number, struct l
     run_well_with(json, &policy, key, number, log, result);
 }
 
-#define FUNCTION(latency, cv, cold, cold_cv)                                                       \
-    "{'grid':{'batch':[1,2],'vcpu':[1,2],'vgpu':[1,2,4]},'latency_ms':" latency                    \
-    ",'noise':{'cv':" cv "},'cold_start_ms':{'mean':" cold ",'cv':" cold_cv "},"                   \
-    "'gpu_memory_mb':{'weights':100,'per_item':10},'host_memory_mb':100,"                          \
-    "'bandwidth_share':0.5}"
-#define SURFACE_F "[[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]]"
-#define SURFACE_G "[[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]]"
-#define WORLD                                                                                      \
-    "{'name':'world','cluster':{'invokers':[{'count':%u,'vcpus':6,"                                \
-    "'memory_mb':%u,'gpus':[{'model':'test','sharing':'mps','units':4,"                            \
-    "'memory_mb':1000}]}],'price':{'vcpu_hour_usd':3.6,'vgpu_hour_usd':36}},"                      \
-    "'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},"                       \
-    "{'name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test',"                    \
-    "'evidence':'assumed','source':'test','licence':'none','unit':4,'functions':"                  \
-    "{'f':" FUNCTION(SURFACE_F, "0.1", "300", "0.2") ",'g':" FUNCTION(                             \
-        SURFACE_G, "0.1", "200",                                                                   \
-        "0") "},'interference':{'model':'constant','constant':0.5}},"                              \
-             "'applications':[{'name':'diamond','stages':["                                        \
-             "{'name':'a','function':'f','output_bytes':1000},"                                    \
-             "{'name':'b','function':'g','after':['a'],'output_bytes':1000},"                      \
-             "{'name':'c','function':'g','after':['a'],'output_bytes':1000},"                      \
-             "{'name':'d','function':'f','after':['b','c']}]},"                                    \
-             "{'name':'sources','stages':["                                                        \
-             "{'name':'a','function':'g','output_bytes':1000},"                                    \
-             "{'name':'b','function':'f','output_bytes':1000},"                                    \
-             "{'name':'c','function':'f','after':['a','b']},"                                      \
-             "{'name':'d','function':'g','after':['b']}]}],"                                       \
-             "'arrivals':{'process':'poisson','rate_per_s':%u},'slo':{'factor':%.2f},"             \
-             "'platform':{'prewarm':'none','initial':'%s','keep_alive_s':%.2f},"                   \
-             "'requests':400,'warmup_requests':0,'seed':%u}"
+#define SURFACE_F "[[80,50,30],[70,40,20]],[[120,80,50],[100,70,40]]"
+#define SURFACE_G "[[40,25,15],[35,20,10]],[[60,40,25],[50,35,20]]"
+#define GRID "1,2", "1,2", "1,2,4"
+
+/* Two applications on small GPUs; f's cold starts vary. */
+static char *world_of(unsigned invokers, unsigned memory_mb, unsigned rate_per_s, double slo_factor,
+                      const char *platform, unsigned seed)
+{
+    struct world world = {.invokers = invokers, .memory_mb = memory_mb, .seed = seed};
+    world.vcpus = 6;
+    world.gpu_memory_mb = 1000;
+    world.functions[0] = (struct world_function){"f", GRID, SURFACE_F, 0.1, 300, 0.5};
+    world.functions[1] = (struct world_function){"g", GRID, SURFACE_G, 0.1, 200, 0.5};
+    world.interference = 0.5;
+    world.input_bytes = world.output_bytes = 1000;
+    world.applications = "diamond: a=f b=g(a) c=g(a) d=f(b,c);sources: a=g b=f c=f(a,b) d=g(b)";
+    world.rate_per_s = rate_per_s;
+    world.slo_factor = slo_factor;
+    world.platform = platform;
+    world.requests = 400;
+    char *json = world_build(&world);
+    world_replace(json, "'mean':300,'cv':0", "'mean':300,'cv':0.2");
+    return json;
+}
+
+#define WARM "'initial':'warm','keep_alive_s':600"
 
 /* Reaching the end is half the proof: the simulator ends a run that breaks a rule. */
 CASE(random_worlds_are_served_whole_and_forgotten)
@@ -534,10 +512,14 @@ CASE(random_worlds_are_served_whole_and_forgotten)
     uint64_t misses = 0;
     for (unsigned v = 0; v < 3 * sizeof variants / sizeof *variants; v++) {
         const size_t variant = v % (sizeof variants / sizeof *variants);
-        char *json = formatted(
-            WORLD, 1 + (unsigned)test_below(&random, 3), 300 + (unsigned)test_below(&random, 1000),
-            5 + (unsigned)test_below(&random, 60), 0.3 + 2 * test_uniform(&random),
-            test_below(&random, 2) ? "cold" : "warm", 0.1 + 2 * test_uniform(&random), v);
+        const double keep_alive_s = 0.1 + 2 * test_uniform(&random);
+        const char *initial = test_below(&random, 2) ? "cold" : "warm";
+        const double slo_factor = 0.3 + 2 * test_uniform(&random);
+        const unsigned rate_per_s = 5 + (unsigned)test_below(&random, 60);
+        const unsigned memory_mb = 300 + (unsigned)test_below(&random, 1000);
+        char *json =
+            world_of(1 + (unsigned)test_below(&random, 3), memory_mb, rate_per_s, slo_factor,
+                     formatted("'initial':'%s','keep_alive_s':%.2f", initial, keep_alive_s), v + 1);
         run_orion(json, variants[variant].key, variants[variant].value, &rows, anew());
         uint64_t jobs = 0;
         for (size_t i = 0; i < rows.batch_count; i++) {
@@ -561,37 +543,38 @@ CASE(random_worlds_are_served_whole_and_forgotten)
 /* At a trickle no two jobs ever wait together, so that whoever counts on a second one is wrong. */
 CASE(absent_jobs_are_counted_on_only_when_told)
 {
-    char *json = formatted(WORLD, 8u, 4000u, 1u, 2.0, "warm", 600.0, 3u);
+    char *json = world_of(8, 4000, 1, 2, WARM, 3);
     run_orion(json, "bundle", 1, &rows, anew());
     assert_int_equal(misses_of(&result), 0);
     run_orion(json, NULL, 0, &rows, anew());
     assert_true(misses_of(&result) > 0);
 }
 
+#define SAME(ms) "[" ms "," ms "," ms "],[" ms "," ms "," ms "]"
+
 /* 100 ms of f, then g, whose container takes 60 ms to start and none is there. */
-static const char rightly[] =
-    "{'name':'rightly','cluster':{'invokers':[{'count':1,'vcpus':8,'memory_mb':8192,'gpus':[{'"
-    "model':'test','sharing':'mps','units':4,'memory_mb':8192}]}],'price':{'vcpu_hour_usd':3.6,'"
-    "vgpu_hour_usd':36}},'functions':{'functions':[{'name':'f','model':'f','input_bytes':1000},{'"
-    "name':'g','model':'g','input_bytes':1000}]},'profile':{'device':'test','evidence':'assumed','"
-    "source':'test','licence':'none','unit':4,'functions':{'f':" FUNCTION(
-        "[[[100,100,100],[100,100,100]],[[200,200,200],[200,200,200]]]", "0", "10",
-        "0") ",'g':" FUNCTION("[[[50,50,50],[50,50,50]],[[100,100,100],[100,100,100]]]", "0", "60",
-                              "0") "},'interference':{'model':'constant','constant':0.5}},'"
-                                   "applications':[{'name':'chain','stages':[{'name':'a','function'"
-                                   ":'f','output_bytes':1000},{'name':'b','function':'g','after':['"
-                                   "a']}]}],'slo':{'factor':1.2},'arrivals':{'process':'uniform','"
-                                   "low_ms':1000,'high_ms':1000},'platform':{'prewarm':'none','"
-                                   "initial':'cold','keep_alive_s':0.3,'transfer':{'latency_ms':0},"
-                                   "'decision_cost':{'model':'zero'}},'requests':5,'warmup_"
-                                   "requests':0,'seed':1}";
+static const struct world rightly = {
+    .memory_mb = 8192,
+    .gpu_memory_mb = 8192,
+    .functions = {{"f", GRID, "[" SAME("100") "],[" SAME("200") "]", 0, 10, 0.5},
+                  {"g", GRID, "[" SAME("50") "],[" SAME("100") "]", 0, 60, 0.5}},
+    .interference = 0.5,
+    .input_bytes = 1000,
+    .output_bytes = 1000,
+    .applications = "chain: a=f b=g(a)",
+    .every_ms = {1000, 1000},
+    .slo_factor = 1.2,
+    .platform = "'initial':'cold','keep_alive_s':0.3,'transfer':{'latency_ms':0},"
+                "'decision_cost':{'model':'zero'}",
+    .requests = 5};
 
 CASE(container_is_ready_when_its_input_arrives)
 {
-    run_orion(rightly, "prewarm", 1, &rows, anew());
+    char *json = world_build(&rightly);
+    run_orion(json, "prewarm", 1, &rows, anew());
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 220 * SIM_MS);
-    run_orion(rightly, NULL, 0, &rows, anew());
+    run_orion(json, NULL, 0, &rows, anew());
     /* f's own cold start is not foreseen; g's is over within a bin of the plan's median. */
     const sim_time_t bin = 180 * SIM_MS / BINS + 1;
     for (size_t i = 0; i < 5; i++) {
@@ -605,7 +588,7 @@ CASE(search_time_is_charged_and_the_second_time_only_when_told)
 {
     uint64_t units[2];
     for (int first = 0; first < 2; first++) {
-        char *json = formatted(WORLD, 3u, 2000u, 5u, 1.2, "warm", 600.0, 3u);
+        char *json = world_of(3, 2000, 5, 1.2, WARM, 3);
         run_orion(json, "charge", first, &rows, anew());
         units[first] = (uint64_t)result.run.decision_units;
     }

@@ -40,15 +40,12 @@ static void simulate(const char *json, const struct policy *policy)
 static const char *world(const char *trace, unsigned gpus, const char *oversubscription,
                          const char *inference)
 {
-    static char json[8192];
     trace_is(trace);
-    (void)snprintf(json, sizeof json,
-                   "{'cluster': {'invokers': [{'vcpus': 64, 'memory_mb': 512000, 'gpus': "
-                   "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
-                   "'count': %u%s}]}]}, %s'training': {'models': " MODELS
-                   ", 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
-                   gpus, oversubscription, inference, trace_path);
-    return json;
+    return formatted("{'cluster': {'invokers': [{'vcpus': 64, 'memory_mb': 512000, 'gpus': "
+                     "[{'model': 'V100', 'sharing': 'mps', 'units': 100, 'memory_mb': 16384, "
+                     "'count': %u%s}]}]}, %s'training': {'models': " MODELS
+                     ", 'arrivals': {'process': 'trace', 'file': '%s', 'format': 'synergy'}}}",
+                     gpus, oversubscription, inference, trace_path);
 }
 
 #define TWICE ", 'oversubscription': 2"

@@ -20,9 +20,7 @@ static struct experiment *parse(const char *json, const char *const *pairs)
         assert_true(count < OVERRIDES_MAX);
         overrides[count] = (struct override){pairs[2 * count], pairs[2 * count + 1]};
     }
-    struct experiment *experiment =
-        must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
-    return experiment;
+    return must(experiment_parse(json, "w.json", ".", overrides, count, hear()));
 }
 
 #define WORLD(...) parse(diamond, (const char *const[]){__VA_ARGS__, NULL})
@@ -171,8 +169,7 @@ CASE(factors_have_the_stated_mean_and_variation)
 
 CASE(a_factor_depends_on_names_and_values_alone)
 {
-    char turned[WORLD_BYTES];
-    (void)snprintf(turned, sizeof turned, "%s", diamond);
+    char *turned = world_copy(diamond);
     /* g comes first, and f has fewer configurations. */
     world_replace(turned, "\"stages\":[{\"name\":\"a\",\"function\":\"f\"",
                   "\"stages\":[{\"name\":\"a\",\"function\":\"g\"");
@@ -363,11 +360,10 @@ CASE(a_search_on_planning_times_is_brute_force_on_them)
 /* Writes a run to a file and reads its batches. */
 static void store_and_load(const char *key, const char *value, struct run_record **record)
 {
-    char path[] = "/tmp/esgsim-planning-XXXXXX";
     EXPERIMENT *e = WORLD("requests", "50", "record", "all", "policy.name", "fifo", key, value);
     const struct policy *policy = policy_find("fifo", NULL);
     OWNED(free) double *values = policy_values(policy, NULL, 0);
-    write_temporary(path, "");
+    TEMPORARY(path, "");
     struct store *store = must(store_create(path, hear()));
     assert_true(store_begin_experiment(store, e, policy, values, 0, true, hear()));
     const struct recorder recorder = store_recorder(store);
@@ -376,7 +372,6 @@ static void store_and_load(const char *key, const char *value, struct run_record
     assert_true(store_finish(store, hear()));
     *record = run_record_load(path, e->hash, false, hear());
     assert_non_null(*record);
-    unlink(path);
 }
 
 CASE(a_file_has_planned_times_only_where_there_is_a_plan)

@@ -56,26 +56,6 @@
 #define EVERY(ms) "'process':'uniform','low_ms':" ms ",'high_ms':" ms
 #define COUNT(warmup, requests) ",'warmup_requests':" warmup ",'requests':" requests
 
-/* Of the last run. */
-
-static void go(const char *json, const struct policy *policy)
-{
-    simulation_result_clear(&result);
-    run_well(json, policy, &rows, &result);
-}
-
-/* WORLD with its arrivals left to a trace of these lines: %s stands for the file. */
-static void run_trace(const char *world, const char *lines, const struct policy *policy)
-{
-    char path[] = "/tmp/esgsim-trace-XXXXXX", json[8192];
-    write_temporary(path, formatted("time_ms,application\n%s", lines));
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    assert_true(snprintf(json, sizeof json, world, path) < (int)sizeof json);
-#pragma GCC diagnostic pop
-    go(json, policy);
-    unlink(path);
-}
 #define TRACE "'process':'trace','file':'%s'"
 
 static void assert_close(double value, double expected)

@@ -123,12 +123,11 @@ CASE(a_late_batch_takes_whichever_container_is_ready_first)
 static void run_traced(struct world world, const char *rows, const struct policy *policy,
                        struct log *log, struct simulation_result *result)
 {
-    char *json, path[] = "/tmp/esgsim-trace-XXXXXX";
-    write_temporary(path, rows);
+    char *json;
+    TEMPORARY(path, rows);
     world.trace = path;
     json = world_build(&world);
     run_well(json, policy, log, result);
-    unlink(path);
 }
 
 /* Two containers start for two requests of which one runs at a time. The other container is idle,

@@ -4,7 +4,7 @@
 #include "tests/fixture_simulation.h"
 
 /* Runs fifo on the experiment with up to four overrides KEY=VALUE; NULL ends them. */
-static void go(const char *name, const char *const settings[])
+static void go_with(const char *name, const char *const settings[])
 {
     struct override overrides[4];
     char keys[4][64];
@@ -22,7 +22,7 @@ static void go(const char *name, const char *const settings[])
                 resolved_run_simulate(&run, &options, anew(), hear()));
     resolved_run_clear(&run);
 }
-#define GO(name, ...) go(name, (const char *const[]){__VA_ARGS__, NULL})
+#define GO(name, ...) go_with(name, (const char *const[]){__VA_ARGS__, NULL})
 
 static double price_of_request(void)
 {

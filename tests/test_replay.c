@@ -509,7 +509,6 @@ static void attribute_is(const struct run_details *details, const char *hash, co
 
 CASE(a_replay_s_file_says_that_no_gpu_took_part)
 {
-    char path[] = "/tmp/esgsim-replay-XXXXXX";
     EXPERIMENT *good = lone(NULL, NULL, NULL), *cold = lone(NULL, "platform.initial", "cold");
     struct resolved_run run = {.experiment = good};
     run.policy = policy_resolve(good, &run.values, hear());
@@ -517,7 +516,7 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     const struct emulated_options options = {.factor = 1.5};
     OWNED(arena_home_free) struct emulated *rehearsal = emulated_create(&options);
     const struct replay_target target = replay_rehearsal(rehearsal);
-    write_temporary(path, "");
+    TEMPORARY(path, "");
     struct store *store = must(store_create(path, hear()));
     /* What is refused leaves the file fit for the next run. */
     assert_bad_run(replay_record(store, &refused, &target, anew(), hear()), "platform.initial.f");
@@ -533,7 +532,6 @@ CASE(a_replay_s_file_says_that_no_gpu_took_part)
     attribute_is(details, good->hash, "replay_details", "{}");
     assert_true(run_details_has(details, good->hash, "batches"));
     run_details_close(details);
-    unlink(path);
 }
 
 CASE(a_plan_tells_what_a_replay_takes)

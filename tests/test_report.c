@@ -166,10 +166,8 @@ CASE(a_notice_of_many_runs_is_told_once_with_their_number)
     free(text);
     text = printed(&opened, report_json);
     JSON *root = cJSON_Parse(text);
-    const cJSON *warnings = cJSON_GetObjectItemCaseSensitive(root, "warnings");
-    assert_int_equal(cJSON_GetArraySize(warnings), 1);
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(
-                    cJSON_GetArrayItem(warnings, 0), "runs")) == 2);
+    assert_int_equal(cJSON_GetArraySize(json_at(root, "warnings")), 1);
+    assert_true(json_at(root, "warnings/0/runs")->valuedouble == 2);
     free(text);
 }
 
@@ -225,12 +223,9 @@ CASE(bad_reference_files_are_refused)
          "is a comparison already"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        char path[] = "/tmp/esgsim-reference-XXXXXX", text[512];
-        (void)snprintf(text, sizeof text,
-                       "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", bad[i].text);
-        write_temporary(path, text);
+        TEMPORARY(path, formatted("{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}",
+                                  bad[i].text));
         assert_bad_input(expectations_load(path, EXPECTATION_FIGURES, hear()), bad[i].words);
-        assert_int_equal(unlink(path), 0);
     }
 }
 
@@ -505,10 +500,8 @@ CASE(a_figure_that_is_not_there_is_a_dash_an_empty_field_or_null)
     assert_null(strstr(json, "nan"));
     assert_contains(csv, "\nmade-up,light,,esg,,classification,slo_hit_rate,1,,3,,,,");
     JSON *root = cJSON_Parse(json);
-    const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
-    const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
-    const cJSON *hit = cJSON_GetObjectItem(cJSON_GetObjectItem(esg, "overall"), "slo_hit_rate");
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "mean")));
+    const cJSON *esg = json_at(root, "scenarios/0/policies/0");
+    assert_true(cJSON_IsNull(json_at(esg, "overall/slo_hit_rate/mean")));
 }
 
 CASE(json_holds_the_same_figures)
@@ -520,17 +513,13 @@ CASE(json_holds_the_same_figures)
     report_judge(opened.report, reference);
     STRING *text = printed(&opened, report_json);
     JSON *root = must(cJSON_Parse(text));
-    const cJSON *scenario = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 0);
-    const cJSON *esg = cJSON_GetArrayItem(cJSON_GetObjectItem(scenario, "policies"), 0);
-    assert_string_equal(cJSON_GetObjectItem(esg, "policy")->valuestring, "esg");
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(esg, "seeds")), 3);
-    const cJSON *depth = cJSON_GetArrayItem(cJSON_GetObjectItem(esg, "applications"), 1);
-    const cJSON *hit = cJSON_GetObjectItem(depth, "slo_hit_rate");
-    assert_true(fabs(cJSON_GetObjectItem(hit, "mean")->valuedouble - 0.46) < 1e-12);
-    const cJSON *heavy = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "scenarios"), 1);
-    const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(heavy, "policies"), 0);
-    hit = cJSON_GetObjectItem(cJSON_GetObjectItem(one, "overall"), "slo_hit_rate");
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(hit, "half_width_95")));
+    const cJSON *esg = json_at(root, "scenarios/0/policies/0");
+    assert_string_equal(json_at(esg, "policy")->valuestring, "esg");
+    assert_int_equal(cJSON_GetArraySize(json_at(esg, "seeds")), 3);
+    const double mean = json_at(esg, "applications/1/slo_hit_rate/mean")->valuedouble;
+    assert_true(fabs(mean - 0.46) < 1e-12);
+    const cJSON *one = json_at(root, "scenarios/1/policies/0");
+    assert_true(cJSON_IsNull(json_at(one, "overall/slo_hit_rate/half_width_95")));
 }
 
 CASE(an_empty_file_is_told_so)

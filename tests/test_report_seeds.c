@@ -77,12 +77,10 @@ CASE(every_format_says_first_which_runs_are_missing)
     free(text);
     text = printed(&opened, report_json);
     JSON *root = cJSON_Parse(text);
-    const cJSON *incomplete = cJSON_GetObjectItem(root, "incomplete");
-    assert_ptr_equal(root->child, incomplete);
-    assert_true(cJSON_GetObjectItem(incomplete, "missing")->valuedouble == 1);
-    const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(incomplete, "runs"), 0);
-    assert_string_equal(cJSON_GetObjectItem(run, "policy")->valuestring, "fifo");
-    assert_true(cJSON_GetObjectItem(run, "seed")->valuedouble == 3);
+    assert_ptr_equal(root->child, json_at(root, "incomplete"));
+    assert_true(json_at(root, "incomplete/missing")->valuedouble == 1);
+    assert_string_equal(json_at(root, "incomplete/runs/0/policy")->valuestring, "fifo");
+    assert_true(json_at(root, "incomplete/runs/0/seed")->valuedouble == 3);
     free(text);
     text = page_of(&opened);
     const char *body = must(strstr(text, "<body>"));

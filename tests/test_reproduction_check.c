@@ -45,17 +45,15 @@ struct judged {
 static void judge(struct judged *judged, const struct fixture *made, size_t count,
                   const char *figures)
 {
-    char path[] = "/tmp/esgsim-reference-XXXXXX";
     STRING *text = NULL;
     assert_true(
         asprintf(&text, "{\"title\": \"t\", \"source\": \"s\", \"figures\": [%s]}", figures) > 0);
-    write_temporary(path, text);
+    TEMPORARY(path, text);
     judged->results = fixture_results(made, count);
     assert_non_null(judged->results);
     judged->report = report_build(judged->results);
     judged->report->details = true;
     judged->reference = expectations_load(path, EXPECTATION_FIGURES, hear());
-    (void)unlink(path);
     assert_good(judged->reference != NULL);
     report_judge(judged->report, judged->reference);
     judged->judgement = &judged->report->judgements[0];
@@ -281,19 +279,15 @@ CASE(text_csv_and_json_carry_the_verdict)
     assert_null(strstr(csv, "inf,"));
     STRING *json = printed(&judged, report_json);
     JSON *root = must(cJSON_Parse(json));
-    const cJSON *paper = cJSON_GetObjectItem(root, "paper");
-    const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(paper, "figures"), 0);
-    assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
-    assert_string_equal(cJSON_GetObjectItem(figure, "sentence")->valuestring,
-                        judged.judgement->sentence);
-    const cJSON *counts = cJSON_GetObjectItem(figure, "pairs");
-    assert_true(cJSON_GetObjectItem(counts, "holds")->valueint == 1);
-    assert_true(cJSON_GetObjectItem(counts, "below")->valueint == 1);
-    assert_true(cJSON_GetObjectItem(counts, "undefined")->valueint == 2);
-    assert_true(cJSON_GetObjectItem(counts, "no run")->valueint == 2);
-    const cJSON *pair = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "ours"), 0);
-    assert_string_equal(cJSON_GetObjectItem(pair, "standing")->valuestring, "holds");
-    assert_string_equal(cJSON_GetObjectItem(pair, "profile_evidence")->valuestring, "assumed");
+    const cJSON *figure = json_at(root, "paper/figures/0");
+    assert_string_equal(json_at(figure, "verdict")->valuestring, "partly");
+    assert_string_equal(json_at(figure, "sentence")->valuestring, judged.judgement->sentence);
+    assert_true(json_at(figure, "pairs/holds")->valueint == 1);
+    assert_true(json_at(figure, "pairs/below")->valueint == 1);
+    assert_true(json_at(figure, "pairs/undefined")->valueint == 2);
+    assert_true(json_at(figure, "pairs/no run")->valueint == 2);
+    assert_string_equal(json_at(figure, "ours/0/standing")->valuestring, "holds");
+    assert_string_equal(json_at(figure, "ours/0/profile_evidence")->valuestring, "assumed");
 }
 
 /* The same settings on two profiles, as two sweeps of one file would have them. */
@@ -409,11 +403,9 @@ static void assert_verdicts_as_data(const struct report *report)
         ends += *c == '\n';
     assert_int_equal(ends, 1 + 2 * (1 + 2 * (1 + 2 + 1)));
     JSON *root = cJSON_Parse(texts[1]);
-    const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "files"), 1);
-    const cJSON *figure = cJSON_GetArrayItem(cJSON_GetObjectItem(file, "figures"), 0);
-    assert_string_equal(cJSON_GetObjectItem(file, "file")->valuestring, "made-up.h5");
-    assert_string_equal(cJSON_GetObjectItem(figure, "verdict")->valuestring, "partly");
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(figure, "assumptions")), 2);
+    assert_string_equal(json_at(root, "files/1/file")->valuestring, "made-up.h5");
+    assert_string_equal(json_at(root, "files/1/figures/0/verdict")->valuestring, "partly");
+    assert_int_equal(cJSON_GetArraySize(json_at(root, "files/1/figures/0/assumptions")), 2);
     free(texts[0]);
     free(texts[1]);
 }
@@ -458,26 +450,14 @@ CASE(assumptions_are_judged_apart_and_shown_in_one_table)
         "\nmade-up.h5, over all assumptions:\n",
         "\n  Partly reproduced: ",
     };
-    const char *at = text;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        at = strstr(at, order[i]);
-        if (at == NULL) {
-            fail_msg("not found in its place: %s\nin:\n%s", order[i], text);
-            break;
-        }
-        at += strlen(order[i]) - 1;
-    }
+    assert_in_order(text, order, sizeof order / sizeof order[0]);
     STRING *json = printed(&judged, report_json);
     JSON *root = cJSON_Parse(json);
-    const cJSON *figure =
-        cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "paper"), "figures"), 0);
-    const cJSON *world = cJSON_GetArrayItem(cJSON_GetObjectItem(figure, "assumptions"), 1);
-    assert_string_equal(cJSON_GetObjectItem(world, "assumptions")->valuestring,
-                        "shared, initial=16");
-    assert_string_equal(cJSON_GetObjectItem(world, "verdict")->valuestring, "reproduced");
-    const cJSON *average = cJSON_GetArrayItem(cJSON_GetObjectItem(world, "averages"), 0);
-    assert_string_equal(cJSON_GetObjectItem(average, "policy")->valuestring, "orion");
-    assert_string_equal(cJSON_GetObjectItem(average, "standing")->valuestring, "holds");
+    const cJSON *world = json_at(root, "paper/figures/0/assumptions/1");
+    assert_string_equal(json_at(world, "assumptions")->valuestring, "shared, initial=16");
+    assert_string_equal(json_at(world, "verdict")->valuestring, "reproduced");
+    assert_string_equal(json_at(world, "averages/0/policy")->valuestring, "orion");
+    assert_string_equal(json_at(world, "averages/0/standing")->valuestring, "holds");
 }
 
 /* Fills /training: the completion time of each run is its fixture's `cost` in seconds. */

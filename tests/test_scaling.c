@@ -130,11 +130,10 @@ static void assert_scales(const char *what, const char *const *policy, const cha
     static char json[JSON_BYTES];
     struct simulation_result results[2];
     for (int k = 0; k < 2; k++) {
-        char path[] = "/tmp/esgsim-trace-XXXXXX";
+        CLOSED(unlink_owned) char path[] = "/tmp/esgsim-trace-XXXXXX";
         trace_write(path, k + 1);
         world_write(json, k + 1, path, policy[k], platform[k]);
         run_well(json, NULL, &logs[k], &results[k]);
-        unlink(path);
     }
     const struct measures *a = &results[0].overall, *b = &results[1].overall;
     const struct run_measures *c = &results[0].run, *d = &results[1].run;

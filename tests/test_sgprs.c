@@ -35,12 +35,6 @@ static char *tasks_world(unsigned tasks, const char *invokers, const char *arriv
     return json;
 }
 
-static void go(const char *json)
-{
-    simulation_result_clear(&result);
-    run_well(json, NULL, &rows, &result);
-}
-
 #define GPU_OF(speed)                                                                              \
     "'vcpus':8,'memory_mb':999,'gpus':[{'sharing':'mps','units':4,'memory_mb':999,"                \
     "'oversubscription':8,'vgpu_hour_usd':1,'speed':" speed "}]}"
@@ -76,14 +70,14 @@ CASE(frames_come_by_phase_and_the_first_may_have_two_periods)
 {
     static const double times_ms[] = {0, 3, 20, 23, 25, 30, 33, 45, 55};
     char *json = tasks_world(3, ONE, "'phase':[0,3,25],'frames':3,'first_period':2", 10, FIFO);
-    go(json);
+    go(json, NULL);
     assert_int_equal(rows.request_count, 9);
     for (size_t i = 0; i < 9; i++) {
         assert_int_equal(rows.requests[i].arrival_ns, sim_from_ms(times_ms[i]));
         assert_int_equal(rows.requests[i].slo_ns, sim_from_ms(i < 2 || i == 4 ? 20 : 10));
     }
     world_replace(json, "'first_period':2", "'first_period':1");
-    go(json);
+    go(json, NULL);
     assert_int_equal(rows.requests[8].arrival_ns, sim_from_ms(45));
     assert_text_refused(json, "arrivals.phase", "[0,3]", "3 applications");
     assert_text_refused(json, "arrivals.load", "1", "period_ms");
@@ -93,15 +87,15 @@ CASE(frames_come_by_phase_and_the_first_may_have_two_periods)
 CASE(a_late_frame_lets_the_next_begin_at_once_in_the_current_period)
 {
     char *json = tasks_world(1, ONE, "'phase':'zero','frames':4", 4.4, FIFO);
-    go(json); /* the last one could begin at 18, after its period */
+    go(json, NULL); /* the last one could begin at 18, after its period */
     check_finishes((const double[]){6, 12, 18, -1}, 4);
     assert_int_equal(rows.requests[1].queue_ns, sim_from_ms(1.6));
     json = tasks_world(1, ONE, "'phase':'zero','frames':6", 2.5, FIFO);
-    go(json); /* the third takes the second's place, which waited */
+    go(json, NULL); /* the third takes the second's place, which waited */
     check_finishes((const double[]){6, -1, 12, -1, 18, -1}, 6);
     assert_int_equal(result.overall.dropped, 3);
     json = tasks_world(1, ONE, "'phase':'zero','frames':2,'first_period':2", 2.9, FIFO);
-    go(json); /* none begins late after the horizon, two periods */
+    go(json, NULL); /* none begins late after the horizon, two periods */
     check_finishes((const double[]){6, -1}, 2);
 }
 
@@ -127,7 +121,7 @@ static char *pool_world(unsigned units, unsigned tasks, const char *arrivals, do
 
 static double first_ms(unsigned units, const char *arrivals)
 {
-    go(pool_world(units, 3, arrivals, 30, "static"));
+    go(pool_world(units, 3, arrivals, 30, "static"), NULL);
     return sim_to_ms(rows.requests[0].finish_ns - rows.requests[0].arrival_ns);
 }
 
@@ -154,7 +148,7 @@ CASE(contexts_run_alone_as_measured_and_share_the_rate_together)
 CASE(stages_join_the_first_empty_context_or_wait_or_the_one_that_ends_first)
 {
     char *json = tasks_world(3, TWO, "'phase':[0,2,3],'frames':1", 60, SGPRS);
-    go(json);
+    go(json, NULL);
     assert_int_equal(stage_of(0)->invoker, 0);
     assert_int_equal(stage_of(4)->invoker, 1);
     /* None is empty, and D - 2d is over: 0 + 4 + 4 ms ends before 2 + 4 + 4 ms. */
@@ -167,10 +161,10 @@ CASE(stages_join_the_first_empty_context_or_wait_or_the_one_that_ends_first)
     assert_int_equal(stage_of(5)->started_ns, 6 * SIM_MS);
     assert_int_equal(stage_of(5)->invoker, 1);
     world_replace(json, SGPRS, "'policy':{'name':'sgprs','params':{'streams':1}}");
-    go(json); /* first come, first served in the context */
+    go(json, NULL); /* first come, first served in the context */
     assert_int_equal(stage_of(8)->started_ns, 4 * SIM_MS);
     world_replace(json, "'streams':1", "'assignment':'static'");
-    go(json);
+    go(json, NULL);
     assert_int_equal(stage_of(8)->invoker, 0);
     assert_int_equal(stage_of(1)->started_ns, 5 * SIM_MS);
 }
@@ -185,7 +179,7 @@ CASE(an_empty_context_in_time_precedes_the_one_that_ends_first)
     for (size_t i = 0; i < 4; i++) {
         char *json =
             tasks_world(1, SLOW_AND_FAST, "'phase':'zero','frames':1", cases[i].period_ms, SGPRS);
-        go(json);
+        go(json, NULL);
         assert_int_equal(stage_of(0)->invoker, cases[i].invoker);
     }
 }
@@ -196,7 +190,7 @@ CASE(an_overdue_stage_counts_from_now_on)
 {
     char *json = tasks_world(3, TWO, "'phase':[0,1,2.5],'frames':1", 60,
                              SGPRS ",'planning':{'error':{'bias':-0.5}}");
-    go(json);
+    go(json, NULL);
     assert_int_equal(stage_of(8)->invoker, 1);
 }
 
@@ -205,13 +199,13 @@ CASE(an_overdue_stage_counts_from_now_on)
 CASE(the_last_two_stages_do_not_wait)
 {
     char *json = tasks_world(4, TWO, "'phase':[0,0.5,4.25,4.5],'frames':1", 60, SGPRS);
-    go(json);
+    go(json, NULL);
     assert_int_equal(stage_of(12)->invoker, 0);
     assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
     /* A stage does not wait for a container of the other context. */
     world_replace(json, "{'per_invoker':4}", "'cold'");
     world_replace(json, "'cold_dispatch':'start'", "'cold_dispatch':'wait'");
-    go(json);
+    go(json, NULL);
     assert_int_equal(stage_of(2)->started_ns, sim_from_ms(5.5));
 }
 

@@ -294,11 +294,7 @@ struct split_world {
     struct configuration configurations[TEST_DAG_MOST];
     struct function functions[TEST_DAG_MOST];
     double mean[TEST_DAG_MOST];
-    struct gpu_kind kind;
-    struct function_gpu on;
-    struct gpu_spec gpu;
-    struct invoker_group group;
-    struct workload workload;
+    struct test_cluster of;
 };
 
 static void split_world_fill(struct split_world *world, uint64_t *state)
@@ -306,27 +302,16 @@ static void split_world_fill(struct split_world *world, uint64_t *state)
     static char name[] = "f";
     struct application *application = &world->dag.application;
     const size_t count = application->stage_count;
-    world->kind = (struct gpu_kind){.units = 4, .speed = 1};
-    world->gpu = (struct gpu_spec){.sharing = SHARING_MPS, .units = 4, .memory_mb = 1};
-    world->group =
-        (struct invoker_group){.count = 1, .vcpus = 4, .gpus = &world->gpu, .gpu_count = 1};
     for (size_t s = 0; s < count; s++) {
         world->configurations[s] = (struct configuration){
             .batch = 1, .vcpu = 1, .vgpu = 1, .time = 1 + (sim_time_t)test_below(state, 1000)};
         world->functions[s] = (struct function){.name = name,
-                                                .gpus = &world->on,
+                                                .gpus = &world->of.on,
                                                 .configurations = &world->configurations[s],
                                                 .configuration_count = 1};
         world->mean[s] = (double)world->configurations[s].time;
     }
-    world->workload = (struct workload){.functions = world->functions,
-                                        .function_count = count,
-                                        .applications = application,
-                                        .application_count = 1,
-                                        .queue_count = (uint32_t)count,
-                                        .kinds = &world->kind,
-                                        .kind_count = 1,
-                                        .cluster = {.groups = &world->group, .group_count = 1}};
+    test_cluster_of(&world->of, application, world->functions, count);
 }
 
 /* Kept to, a split leaves each stage what planner_budget gives it. */
@@ -370,7 +355,7 @@ CASE(budgets_of_every_split_sum_to_the_slo)
         for (size_t k = 0; k < 3; k++) {
             CLOSED(arena_clear) struct arena arena = {0};
             struct planner *planner =
-                must(planner_create(&arena, &world->workload, 1, splits[k], hear()));
+                must(planner_create(&arena, &world->of.workload, 1, splits[k], hear()));
             sim_time_t most = 0;
             for (size_t s = 0; s < world->dag.application.stage_count; s++) {
                 if (world->dag.application.stages[s].after_count > 0)
@@ -395,7 +380,7 @@ CASE(the_dominator_split_gives_a_planner_the_quotas_of_esg)
         split_world_fill(world, &state);
         CLOSED(arena_clear) struct arena arena = {0};
         struct planner *planner =
-            planner_create(&arena, &world->workload, 1, PLANNER_DOMINATOR, hear());
+            planner_create(&arena, &world->of.workload, 1, PLANNER_DOMINATOR, hear());
         struct slo_plan *plan =
             slo_plan_create(&arena, &world->dag.application, world->mean, 3, SLO_DOMINATOR);
         assert_non_null(planner);

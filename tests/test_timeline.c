@@ -424,9 +424,8 @@ CASE(a_diamond_is_told_whole_under_planners_dispatchers_and_scalers)
 CASE(random_worlds_are_told_whole)
 {
     static const char *const policies[] = {"esg", "infless", "clockwork"};
-    for (uint64_t number = 0; number < 6; number++) {
+    for (uint64_t number = 0; number < 6; number++)
         check_world(world_random(number, false), policies[number % 3], 5);
-    }
 }
 
 CASE(a_run_that_stops_leaves_the_older_timeline)
@@ -588,10 +587,9 @@ CASE(trainings_have_lanes_on_their_gpus_and_nothing_is_empty)
 CASE(what_cannot_be_written_is_refused_by_name)
 {
     static const char *const paths[] = {"/no/such/folder/t.json", "/tmp"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         assert_bad_input(run_traced(diamond, "fifo", paths[i], NULL, &rows, anew(), hear()),
                          paths[i]);
-    }
 }
 
 SUITE("timeline")

@@ -306,11 +306,10 @@ CASE(wrong_usage_is_refused)
         command(hear(), 7, "trace", "stats", "x", "--columns", "application=a", "--unit", "s"),
         "time=COLUMN");
     static const char *const wrong[] = {"time=t,time=u", "time", "times=t", "time="};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_bad_input(
             command(hear(), 7, "trace", "stats", "x", "--columns", wrong[i], "--unit", "s"),
             "--columns takes time=COLUMN");
-    }
     assert_bad_input(command(hear(), 9, "trace", "stats", "x", "--columns", "time=t", "--unit", "s",
                              "--format", "esgsim"),
                      "either a --format or --columns");

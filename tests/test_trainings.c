@@ -20,14 +20,8 @@ static struct training_models *models_of(const char *text, struct error *error)
 
 static struct training_trace *trace_of(const char *text, const char *format, struct error *error)
 {
-    char path[] = "/tmp/esgsim-trainings-XXXXXX";
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    struct training_trace *trace = training_trace_read(path, format, error);
-    (void)unlink(path);
-    return trace;
+    TEMPORARY(path, text);
+    return training_trace_read(path, format, error);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
@@ -114,9 +108,8 @@ CASE(a_bad_line_is_named_with_its_number)
         {"openb", OPENB "p,1,1,1,1001,,LS,Running,5,6,5\n", ":2: gpu_milli"},
         {"csv", "0,a,5,10,1\n", "unknown format \"csv\""},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         assert_bad_input(trace_of(cases[c].text, cases[c].key, hear()), cases[c].words);
-    }
 }
 
 CASE(each_layout_gives_its_fields)
@@ -408,7 +401,7 @@ CASE(the_models_with_sub_batches_are_muris_in_all_else)
 
 CASE(a_fault_in_the_models_file_is_named_by_its_key)
 {
-    static const char *const cases[][2] = {
+    static const struct refusal cases[] = {
         {"{" AXES "'models':{}}", "models: has 0 models"},
         {"{'name':'m','models':{'a':{'share':{'request':0.5,'limit':0.4}}}}",
          "models.a.share: must have a \"limit\""},
@@ -445,9 +438,8 @@ CASE(a_fault_in_the_models_file_is_named_by_its_key)
          "models.a.sub_batches: has a \"fixed_mb\" of 3, above"},
         {"{'name':'m'}", "models"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        assert_bad_input(models_of(cases[c][0], hear()), cases[c][1]);
-    }
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        assert_bad_input(models_of(cases[c].text, hear()), cases[c].words);
 }
 
 CASE(the_shipped_models_cover_the_shipped_traces)

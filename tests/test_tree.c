@@ -285,11 +285,7 @@ static const char good_tree[] = "# a comment\n"
 static bool load_text(const char *text, struct arena *arena, struct trees *trees,
                       struct error *error)
 {
-    char path[] = "/tmp/esgsim-tree-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), strlen(text));
-    close(file);
+    TEMPORARY(path, text);
     EXPERIMENT *experiment =
         must(experiment_load("workloads/experiments/strict-light.json", NULL, 0, hear()));
     const bool good = trees_load(arena, path, &experiment->workload, trees, error);
@@ -300,7 +296,6 @@ static bool load_text(const char *text, struct arena *arena, struct trees *trees
         assert_string_equal(written, strchr(text, '\n') + 1);
         free(written);
     }
-    unlink(path);
     return good;
 }
 

@@ -22,21 +22,15 @@
            service_ms, turnaround_ms, arrivals, rest)
 #define LONG "'requests':18000,'warmup_requests':0,'seed':3"
 
-static void go(const char *json)
-{
-    simulation_result_clear(&result);
-    run_well(json, NULL, &rows, &result);
-}
-
 /* ---- M/D/1 ----------------------------------------------------------------------------------- */
 
 /* M/D/1 of service T + g, whose answers leave g before the service ends. */
 static void check_md1(const char *held, const char *longer, double rate_per_ms)
 {
     static struct log whole;
-    go(longer);
+    go(longer, NULL);
     whole = rows;
-    go(held);
+    go(held, NULL);
     assert_int_equal(rows.request_count, 18000);
     for (size_t i = 0; i < rows.request_count; i++) {
         assert_int_equal(rows.requests[i].arrival_ns, whole.requests[i].arrival_ns);
@@ -64,17 +58,10 @@ CASE(a_turnaround_is_md1_of_a_longer_service_whose_answers_leave_earlier)
 /* Runs a text, which names the arrivals' file once by %s, with arrivals at the given times. */
 static void go_at(const char *format, const double *times_ms, size_t count)
 {
-    char path[] = "/tmp/esgsim-turnaround-XXXXXX";
-    FILE *trace = trace_begin(path);
+    char *lines = world_blank();
     for (size_t i = 0; i < count; i++)
-        (void)fprintf(trace, "%.9g,a\n", times_ms[i]);
-    assert_int_equal(fclose(trace), 0);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    char *json = formatted(format, path);
-#pragma GCC diagnostic pop
-    go(json);
-    (void)unlink(path);
+        world_add(lines, "%.9g,a\n", times_ms[i]);
+    run_trace(format, lines, NULL);
     assert_int_equal(rows.request_count, count);
 }
 
@@ -100,12 +87,12 @@ CASE(a_busy_period_takes_service_and_turnaround_of_each_batch)
 CASE(the_hosts_time_is_a_longer_service)
 {
     static struct log longer;
-    go(GPU("12.5", "0", "'process':'poisson','rate_per_s':64", LONG));
+    go(GPU("12.5", "0", "'process':'poisson','rate_per_s':64", LONG), NULL);
     const double usd = result.overall.cost_usd;
     longer = rows;
     char *json = world_copy(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
     world_replace(json, "'prewarm':'none'", "'prewarm':'none','host_ms':2.5");
-    go(json);
+    go(json, NULL);
     for (size_t i = 0; i < rows.request_count; i++)
         assert_int_equal(rows.requests[i].finish_ns, longer.requests[i].finish_ns);
     assert_relative(result.overall.cost_usd, usd, 1e-12);
@@ -126,11 +113,11 @@ CASE(a_turnaround_is_base_and_per_item_of_the_batch)
 CASE(a_run_without_turnarounds_is_one_of_functions_without_any)
 {
     static struct log none;
-    go(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG));
+    go(GPU("10", "0", "'process':'poisson','rate_per_s':64", LONG), NULL);
     none = rows;
     char *json = world_copy(GPU("10", "2.5", "'process':'poisson','rate_per_s':64", LONG));
     world_replace(json, "'prewarm':'none'", "'prewarm':'none','turnaround':false");
-    go(json);
+    go(json, NULL);
     for (size_t i = 0; i < rows.request_count; i++)
         assert_int_equal(rows.requests[i].finish_ns, none.requests[i].finish_ns);
     assert_absolute(result.overall.cost_hold_usd, 0, 0);
@@ -256,7 +243,7 @@ CASE(planners_of_capacity_count_the_turnaround)
                                         .requests = 6000,
                                         .warmup_requests = 6000});
         world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':4");
-        go(json);
+        go(json, NULL);
         if (result.overall.slo_hit_rate < 1)
             fail_msg("%s: hit rate %g", cases[i].policy, result.overall.slo_hit_rate);
     }
@@ -278,59 +265,16 @@ CASE(a_load_counts_the_turnaround)
     "'noise':{'cv':0},'cold_start_ms':{'mean':0,'cv':0},'gpu_memory_mb':{'weights':1,"             \
     "'per_item':1},'host_memory_mb':1,'turnaround_ms':" turnaround_ms                              \
     "}},'interference':{'model':'none'}}"
-#define WHOLE(model) "{'model':'" model "','sharing':'exclusive','units':1,'memory_mb':100}"
-#define KINDS(functions)                                                                              \
-    "{'name':'kinds','cluster':{'invokers':[{'vcpus':1,'memory_mb':100,'gpus':[" WHOLE(               \
-        "A") "]},{'vcpus':1,'memory_mb':100,'gpus':[" WHOLE("B") "]}]},'functions':{'functions':["    \
-                                                                 "{'name':'f','model':'"              \
-                                                                 "f'" functions                       \
-                                                                 "}]},'profiles':{'A':" KIND(         \
-                                                                     "1") ",'B':" KIND("4") "},'"     \
-                                                                                            "appl"    \
-                                                                                            "icat"    \
-                                                                                            "ions"    \
-                                                                                            "':[{"    \
-                                                                                            "'nam"    \
-                                                                                            "e':'"    \
-                                                                                            "a','"    \
-                                                                                            "stag"    \
-                                                                                            "es':"    \
-                                                                                            "[{'"     \
-                                                                                            "name"    \
-                                                                                            "':'"     \
-                                                                                            "s','"    \
-                                                                                            "func"    \
-                                                                                            "tion"    \
-                                                                                            "':'"     \
-                                                                                            "f'}]"    \
-                                                                                            "}],'"    \
-                                                                                            "arri"    \
-                                                                                            "vals"    \
-                                                                                            "':"      \
-                                                                                            "{" TRACE \
-                                                                                            "},'"     \
-                                                                                            "slo'"    \
-                                                                                            ":{'"     \
-                                                                                            "ms':"    \
-                                                                                            "500}"    \
-                                                                                            ",'"      \
-                                                                                            "poli"    \
-                                                                                            "cy':"    \
-                                                                                            "{'"      \
-                                                                                            "name"    \
-                                                                                            "':'"     \
-                                                                                            "fifo"    \
-                                                                                            "'},'"    \
-                                                                                            "plat"    \
-                                                                                            "form"    \
-                                                                                            "':{'"    \
-                                                                                            "prew"    \
-                                                                                            "arm'"    \
-                                                                                            ":'"      \
-                                                                                            "none"    \
-                                                                                            "'}"      \
-                                                                                            "," ALL   \
-                                                                                            "}"
+#define WHOLE(model)                                                                               \
+    "{'vcpus':1,'memory_mb':100,'gpus':[{'model':'" model "','sharing':'exclusive','units':1,"     \
+    "'memory_mb':100}]}"
+#define KINDS_BEGIN "{'name':'kinds','cluster':{'invokers':[" WHOLE("A") "," WHOLE("B") "]},"
+#define KINDS_PROFILES "'profiles':{'A':" KIND("1") ",'B':" KIND("4") "},"
+#define KINDS(functions)                                                                           \
+    KINDS_BEGIN KINDS_PROFILES                                                                     \
+        "'functions':{'functions':[{'name':'f','model':'f'" functions "}]},'applications':"        \
+        "[{'name':'a','stages':[{'name':'s','function':'f'}]}],'arrivals':{" TRACE "},'slo':{'ms'" \
+        ":500},'policy':{'name':'fifo'},'platform':{'prewarm':'none'}," ALL "}"
 
 /* How far apart the two batches on each kind begin, less their time. */
 static void check_kinds(double first_ms, double second_ms)
@@ -373,7 +317,7 @@ static const struct world diamond_world = {
 CASE(ingress_delays_the_first_stages_and_is_transfer)
 {
     char *json = world_build(&diamond_world);
-    go(json);
+    go(json, NULL);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(rows.requests[i].finish_ns - rows.requests[i].arrival_ns, 72 * SIM_MS);
         assert_int_equal(rows.requests[i].transfer_ns, 12 * SIM_MS);
@@ -382,7 +326,7 @@ CASE(ingress_delays_the_first_stages_and_is_transfer)
     assert_relative(result.overall.transfer_ms_mean, 12, 1e-12);
     assert_absolute(result.overall.bound_slo_hit_rate, 0, 0);
     world_replace(json, "'ingress_ms':12", "'ingress_ms':10");
-    go(json);
+    go(json, NULL);
     assert_absolute(result.overall.bound_slo_hit_rate, 1, 0);
     assert_absolute(result.overall.slo_hit_rate, 1, 0);
 }
@@ -462,20 +406,20 @@ CASE(faulty_turnarounds_and_ingress_are_refused)
 CASE(times_of_kernels_without_a_turnaround_are_told_once)
 {
     char *json = world_build(&diamond_world);
-    go(json);
+    go(json, NULL);
     assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     world_replace(json, "'device':'test'", "'device':'test','latency_of':'kernel'");
-    go(json);
+    go(json, NULL);
     const struct notice *first = notices_find(&result.notices, NOTICE_KERNELS);
     assert_contains(first->text, "are times of kernels, and f has no turnaround_ms");
     for (size_t n = 0; n < result.notices.count; n++)
         assert_true(&result.notices.rows[n] == first || result.notices.rows[n].kind != first->kind);
     world_replace(json, "'name':'f','model':'f'", "'name':'f','model':'f','turnaround_ms':2");
-    go(json);
+    go(json, NULL);
     assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     world_replace(json, "'turnaround_ms':2", "'turnaround_ms':0");
     world_replace(json, "'latency_of':'kernel'", "'latency_of':'service'");
-    go(json);
+    go(json, NULL);
     assert_null(notices_find(&result.notices, NOTICE_KERNELS));
     assert_text_refused(json, "profile.latency_of", "'kernels'", "latency_of");
 }

@@ -137,9 +137,8 @@ CASE(who_dispatches_whatever_fits_never_holds_back)
 CASE(under_any_policy_the_parts_add_up)
 {
     const struct policy *policy;
-    for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++) {
+    for (size_t p = 0; (policy = policy_for_requests(p)) != NULL; p++)
         tell(world_greedy(12 * p + 1), policy);
-    }
 }
 
 /* ---- By hand --------------------------------------------------------------------------------- */
@@ -148,9 +147,9 @@ CASE(under_any_policy_the_parts_add_up)
 static void check_wait(const struct world *given, const char *units_of_f, const char *times,
                        const char *more, const double expected[REQUEST_PARTS])
 {
-    char *json, trace[] = "/tmp/esgsim-test-XXXXXX";
+    char *json;
     struct world world = *given;
-    FILE *lines = trace_begin(trace);
+    TRACE_FILE(lines, trace);
     fputs(times, lines);
     assert_int_equal(fclose(lines), 0);
     world.functions[0] = (struct world_function){"f", "1", "1", units_of_f, "[[10]]", 0, 5, 0};
@@ -164,7 +163,6 @@ static void check_wait(const struct world *given, const char *units_of_f, const 
     if (more != NULL)
         world_replace(json, "'cold_start_ms'", more);
     tell(json, NULL);
-    unlink(trace);
     for (size_t p = 0; p <= PART_behind; p++)
         assert_absolute(sim_to_ms(told.parts[p]), expected[p], 1e-9);
 }
