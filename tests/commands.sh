@@ -597,6 +597,20 @@ else
     pass "no escape character reaches the terminal"
 fi
 
+# ---- Actions ---------------------------------------------------------------------------------
+
+overload="$strict --set requests=200 --set arrivals.load=1.2"
+# shellcheck disable=SC2086
+run "$esgsim" run $overload --policy fifo --record-actions "$folder/actions.csv" --quiet
+expect "what a policy does is recorded" 0
+# shellcheck disable=SC2086
+run "$esgsim" run $overload --set record=all --replay-actions "$folder/actions.csv" --out "$folder/replayed.h5" --quiet
+expect "and done again without it, with every table" 0
+run "$esgsim" explain "$folder/replayed.h5"
+expect "which explain reads" 0 '^request [0-9]+ of .* late'
+run "$esgsim" run "$strict" --set requests=200 --replay-actions "$folder/actions.csv"
+expect_refusal "in another world it is refused" 'actions.csv:1: no actions of seed 1 in world'
+
 for input in profile=/dev/zero 'arrivals={"process":"trace","file":"/dev/zero"}'; do
     run timeout 60 "$esgsim" run "$strict" --set "$input"
     expect_refusal "a device is refused as an input: $input" '/dev/zero: is not a regular file'
