@@ -45,7 +45,7 @@ data() {
 cat >"$page" <<'EOF'
 # Figures at a glance
 
-One figure of each kind, what it shows, and the command. `make gallery` draws them and writes this page. The runs are short but for `curve`, so the figures show forms, not results. OUT is a folder of yours.
+One figure of each kind, what it shows, and the command. `make gallery` draws them and writes this page. The runs are short but for `curve` and `reality`, so the figures show forms, not results. OUT is a folder of yours.
 `plots/README.md` says how figures are made. Add `--size column` for a paper, `--format pdf`, or `--policies A,B`. The data are these:
 
 EOF

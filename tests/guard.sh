@@ -332,6 +332,9 @@ done
 
 run sh -c "cd workloads/experiments && exec '$(realpath "$esgsim")' run strict-light --set requests=50 --quiet --policy ../../tests/plugins/shortest_queue.c"
 expect "where the run begins makes no header one of another room" 0
+cp tests/plugins/shortest_queue.c "$folder/my policy.c"
+run sh -c "cd workloads/experiments && exec '$(realpath "$esgsim")' run strict-light --set requests=50 --quiet --policy '$folder/my policy.c'"
+expect "nor does a blank in the policy's name" 0
 
 # ---- Queries ---------------------------------------------------------------------------------
 

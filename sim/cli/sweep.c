@@ -65,7 +65,7 @@ static void note_settings(const struct options *options, const struct sweep *swe
     if (experiment != NULL && !options->sweep_runner.quiet)
         output_note_warmup(&options->settings, experiment);
     if (sweep->kept[0] != '\0' && !options->sweep_runner.quiet)
-        (void)fprintf(text_messages(), "esgsim: note: rows keep their own: %s\n", sweep->kept);
+        (void)fprintf(text_messages(), "esgsim: note: --set does not reach %s\n", sweep->kept);
     experiment_free(experiment);
 }
 
